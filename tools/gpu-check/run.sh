@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks @coll/nccl on this machine: sh run.sh [folder for the report]. Needs a driver, NCCL, and nothing else; see docs/guides/gpus.md.
-# GPU_CHECK_NODE names a Node that is here already, in place of the one in the bundle.
+# Checks @coll/nccl on this machine: sh run.sh [folder for the report]. It needs only a driver and NCCL; see docs/guides/gpus.md.
+# GPU_CHECK_NODE is the path of a Node to use instead of the one in the bundle.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 reports=${1:-docs/gpu}
@@ -22,15 +22,15 @@ if ! "$work/node" --version >/dev/null; then
   echo "run.sh: Node does not run here: it takes a processor of the kind on which it was packed ($(cat "$here/machine" 2>/dev/null || echo '?')), glibc 2.28 or newer, libstdc++, and a folder for temporary files (TMPDIR) whose programs may run" >&2
   exit 1
 fi
-# What carries folders from here to there does not always keep it.
+# File transfers do not always preserve this permission.
 chmod +x "$here/calls" "$here/mappings" 2>/dev/null || true
 
-# Containers may have the driver where only their own shells look.
+# In containers, the driver may be in a folder that only login shells have in their path.
 for folder in /usr/local/nvidia/lib64 /usr/lib64-nvidia /usr/lib/wsl/lib; do
   [ ! -e "$folder/libcuda.so.1" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
 done
 
-# NCCL is often there as a part of PyTorch only, which need not be in an environment of its own.
+# Often, NCCL is only installed as a part of PyTorch, in an environment or not.
 if [ -z "${COLL_NCCL_LIBRARY:-}" ] && command -v python3 >/dev/null; then
   found=$(python3 -c 'import glob, site
 for folder in [*site.getsitepackages(), site.getusersitepackages()]:
@@ -39,7 +39,7 @@ for folder in [*site.getsitepackages(), site.getusersitepackages()]:
   [ -z "$found" ] || export COLL_NCCL_LIBRARY="$found"
 fi
 
-# The checks end by themselves; a driver that hangs when it is first asked may not let them.
+# The checks end by themselves, unless a driver hangs in its first call.
 limit=
 if timeout --foreground 5 true 2>/dev/null; then limit="timeout --foreground --kill-after=10 600"; fi
 COLL_NATIVE_PATH="$here/coll_native.node" COLL_NCCL_PATH="$here/coll_nccl.node" $limit "$work/node" "$here/gpu-check.mjs" "$reports"

@@ -1,4 +1,5 @@
-// Subjects of commits after the one from which the rule holds: `type(scope): summary` or `type: summary`, up to 60 characters.
+// Checks commit subjects: `type(scope): summary` or `type: summary`, up to 60 characters. Older commits are not
+// checked.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 

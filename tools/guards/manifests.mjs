@@ -1,5 +1,5 @@
-// Published manifests have homepage, repository and keywords of the root package.json, and READMEs link to files of their tarball or to
-// the homepage. `--write` makes it so, after a change of the root's fields, too.
+// Checks that published manifests have the homepage, repository and keywords of the root package.json, and that
+// READMEs link to files of their tarball or to the homepage. `--write` corrects them.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -13,7 +13,7 @@ const folders = parents
   .filter((folder) => existsSync(path.join(root, folder, 'package.json')));
 const faults = [];
 
-/** Writes a file, or notes a fault, where its text is not as it must be. */
+/** Writes the wanted text or, without `--write`, notes a fault if the file differs. */
 function ensure(file, wanted, fault) {
   if (read(file) === wanted) return;
   if (isWriting) writeFileSync(path.join(root, file), wanted);
@@ -23,7 +23,7 @@ function ensure(file, wanted, fault) {
 const addressOf = (file) =>
   `${homepage}/${statSync(path.join(root, file)).isDirectory() ? 'tree' : 'blob'}/main/${file}`;
 
-// Members of a group compare the release, which bundles must contain, too.
+// Members of a group compare their release, which must also be in bundles.
 const releaseFile = 'packages/rendezvous/src/release.ts';
 const { version: release } = JSON.parse(read('packages/rendezvous/package.json'));
 ensure(
@@ -47,7 +47,10 @@ function manifestOf(folder) {
   return `${JSON.stringify({ name, version, description, license, ...home, ...rest }, null, 2)}\n`;
 }
 
-/** The file in the repository that a link of a README leads to, and whether the README writes it as an address; undefined elsewhere. */
+/**
+ * The file in the repository that a link of a README leads to, and whether the link is an address;
+ * undefined for other links.
+ */
 function destination(folder, link, oldHome) {
   const [target] = link.split('#');
   if (target === '' || target.startsWith('mailto:')) return undefined;

@@ -1,5 +1,5 @@
-// Our packages move together, and no dependency is wanted in two versions. Published packages use `@coll/core/internal`, which may change in
-// any release: they want exactly the version of core that they were made with.
+// Checks that all packages have the same version, and that no dependency is wanted in two versions. Published packages
+// pin the exact version of core, because `@coll/core/internal` may change in any release.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,4 +1,4 @@
-// Draws sentences of the documents, doc comments, error messages and test titles for readers who have not seen the code.
+// Draws sentences of documents, comments, error messages and test titles, for readers who have not seen the code.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -11,6 +11,8 @@ const usage = `Usage: npm run -s prose -- [options]
 Draws at random, for readers who judge the language:
   sentences of the documents   docs/**/*.md and README files, without code, generated pages and tables of figures
   doc comments                 of the packages, each with the first line of its declaration
+  comments of C++              of the native addons, each with the line below it
+  comments of tools            and of the benchmarks, each with the line below it
   error messages               of the packages
   test titles                  with the titles of the groups around them
 
@@ -34,16 +36,19 @@ if (values.help) {
   process.exit(0);
 }
 
-const { stdout } = spawnSync('git', ['ls-files', '--deduplicate', 'packages', 'native', 'tools', 'examples'], {
-  cwd: root,
-  encoding: 'utf8',
-});
-const sources = stdout
-  .split('\n')
-  .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
-  .map((name) => ts.createSourceFile(name, readFileSync(path.join(root, name), 'utf8'), ts.ScriptTarget.Latest, true));
-const isTest = ({ fileName }) => /\.test(-d)?\.ts$|\/test\//.test(fileName);
-const isProduct = (source) => /^(packages|native)\/[^/]+\/src\//.test(source.fileName) && !isTest(source);
+/** The names of the files of the repository that fit the patterns. */
+function filesOf(...patterns) {
+  const { stdout } = spawnSync('git', ['ls-files', '--deduplicate', ...patterns], { cwd: root, encoding: 'utf8' });
+  return stdout.split('\n').filter((name) => name !== '');
+}
+
+const textOfFile = (name) => readFileSync(path.join(root, name), 'utf8');
+
+const isTest = (name) => /\.test(-d)?\.ts$|\/test\//.test(name);
+const isProduct = (name) => /^(packages|native)\/[^/]+\/src\//.test(name) && !isTest(name);
+const scripts = filesOf('packages', 'native', 'tools', 'examples').filter((name) => /(?<!\.d)\.ts$/.test(name));
+const parsed = (names) =>
+  names.map((name) => ts.createSourceFile(name, textOfFile(name), ts.ScriptTarget.Latest, true));
 
 /** All nodes of a source, parents first. */
 function* nodesOf(node) {
@@ -53,7 +58,7 @@ function* nodesOf(node) {
   for (const child of children) yield* nodesOf(child);
 }
 
-/** A text as it is written, with the expressions in it in angle brackets; undefined for other expressions. */
+/** The text of a string, with embedded expressions in angle brackets; undefined for other expressions. */
 function textOf(node, source) {
   if (!node) return undefined;
   if (ts.isStringLiteralLike(node)) return node.text;
@@ -71,7 +76,7 @@ function textOf(node, source) {
   return undefined;
 }
 
-/** What a name stands for: the constant of that name in the functions around it. */
+/** The value of the constant with this name in the enclosing functions or the file. */
 function constantOf(node) {
   if (!ts.isIdentifier(node)) return node;
   for (let scope = node.parent; scope; scope = scope.parent) {
@@ -85,16 +90,14 @@ function constantOf(node) {
   return undefined;
 }
 
-function commentsIn(source) {
-  const found = [...nodesOf(source)].flatMap((node) => ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc));
-  return [...new Set(found)].map((comment) => {
-    const text = comment
-      .getText(source)
-      .replace(/^\s*\* ?/gm, '')
-      .replace(/^\/\*\*\s*|\s*\*?\/$/g, '')
-      .trim();
-    const [declaration] = comment.parent.getText(source).split('\n');
-    return [comment, `${text}\n-- ${declaration}`];
+/** The comments on lines of their own, each with the line of code below it. */
+function commentsIn(name) {
+  const blocks = textOfFile(name).matchAll(/^[ \t]*(\/\*[\s\S]*?\*\/|\/\/.*(?:\n[ \t]*\/\/.*)*)\n(.*)/gm);
+  return [...blocks].flatMap(({ 1: comment, 2: below, index }) => {
+    const text = comment.replace(/^[ \t]*(\/\*\*?|\*\/|\*|\/\/+) ?|\s*\*\/$/gm, '').trim();
+    if (!/\w+ \w+ \w+/.test(text) || /^(biome-ignore|@ts-|eslint-|#region|clang-format)/.test(text)) return [];
+    const line = textOfFile(name).slice(0, index).split('\n').length;
+    return [{ isDoc: comment.startsWith('/**'), text: `${text}\n-- ${below.trim()}`, where: `${name}:${line}` }];
   });
 }
 
@@ -127,36 +130,36 @@ function titlesIn(source) {
   });
 }
 
-/** Those with the lowest lots, each of which is a number of the seed and the text. */
+/** The texts with the lowest lots. A lot is a number of the seed and the text. */
 function draw(kind, found) {
   const lotOf = (text) => createHash('sha256').update(`${values.seed} ${kind} ${text}`).digest('hex');
   const lots = found.map((each) => ({ ...each, lot: lotOf(each.text) }));
   return lots.sort((one, other) => one.lot.localeCompare(other.lot)).slice(0, Number(values.count));
 }
 
-function print(kind, from, find) {
-  const found = from.flatMap((source) =>
-    find(source)
-      .filter(([, text]) => text)
-      .map(([node, text]) => ({ text, where: `${source.fileName}:${lineOf(node, source)}` })),
-  );
-  printDrawn(kind, found);
-}
-
-function printDrawn(kind, found) {
+function print(kind, found) {
   console.log(`\n# ${kind}: ${values.count} of ${found.length}\n`);
   for (const [index, { text, where }] of draw(kind, found).entries()) {
     console.log(`${index + 1}. ${text.replace(/\n/g, '\n   ')}${values.where ? `\n   (${where})` : ''}`);
   }
 }
 
+/** The texts that `find` returns for nodes of these sources. */
+function textsIn(names, find) {
+  return parsed(names).flatMap((source) =>
+    find(source)
+      .filter(([, text]) => text)
+      .map(([node, text]) => ({ text, where: `${source.fileName}:${lineOf(node, source)}` })),
+  );
+}
+
 function lineOf(node, source) {
   return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
 }
 
-/** The sentences of paragraphs, lists and tables of a page: no code, no headings, and no cells of a few words or figures. */
+/** The sentences of a page's paragraphs, lists and tables, without code, headings, short cells and figures. */
 function sentencesIn(page) {
-  const text = readFileSync(path.join(root, page), 'utf8')
+  const text = textOfFile(page)
     .replaceAll(/<!-- (made|file): [\s\S]*?<!-- (\/made|end) -->|<!-- figures -->[\s\S]*?<!-- \/figures -->/g, '')
     .replaceAll(/^( *)(```|~~~)[\s\S]*?^\1\2 *$/gm, '')
     .replaceAll(/<!--[\s\S]*?-->|^#.*$/gm, '');
@@ -173,19 +176,20 @@ function sentencesIn(page) {
 
 /** Programs write these from docstrings. */
 const generated = ['docs/reference/options.md'];
+const pages = filesOf('docs/*.md', '*README.md').filter((file) => !generated.includes(file));
+const commentsOf = (names) => names.flatMap(commentsIn);
+const cpp = filesOf('native').filter((name) => /\/cpp\/.*\.(cc|cpp|cu|h)$/.test(name));
+const tools = filesOf('tools').filter((name) => /(?<!\.d)\.(ts|mjs|js|c|cc|h)$/.test(name));
 
-function pages() {
-  const files = spawnSync('git', ['ls-files', '--deduplicate', 'docs/*.md', '*README.md'], {
-    cwd: root,
-    encoding: 'utf8',
-  }).stdout.split('\n');
-  return files.filter((file) => file !== '' && !generated.includes(file));
-}
-
-printDrawn(
+print(
   'Sentences of the documents',
-  pages().flatMap((page) => sentencesIn(page).map((text) => ({ text: text.trim(), where: page }))),
+  pages.flatMap((page) => sentencesIn(page).map((text) => ({ text: text.trim(), where: page }))),
 );
-print('Doc comments', sources.filter(isProduct), commentsIn);
-print('Error messages', sources.filter(isProduct), messagesIn);
-print('Test titles', sources.filter(isTest), titlesIn);
+print(
+  'Doc comments',
+  commentsOf(scripts.filter(isProduct)).filter(({ isDoc }) => isDoc),
+);
+print('Comments of C++', commentsOf(cpp));
+print('Comments of tools and benchmarks', commentsOf(tools));
+print('Error messages', textsIn(scripts.filter(isProduct), messagesIn));
+print('Test titles', textsIn(scripts.filter(isTest), titlesIn));

@@ -5,7 +5,7 @@ import whole from '../../vitest.config.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Test files run in the order of the command line: those likely to fail first. */
+/** Runs test files in the order of the command line: the most likely to fail first. */
 class AsGiven extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => process.argv.indexOf(path.relative(root, moduleId));

@@ -3,11 +3,11 @@ import path from 'node:path';
 import ts from 'typescript';
 import { root } from './user-project.ts';
 
-/** What one entry of a package exports. */
+/** The exports of one entry of a package. */
 export interface Face {
   /** Classes, functions and constants. */
   readonly values: readonly string[];
-  /** Types, and classes of which only the type is exported. */
+  /** Types, and classes that are exported only as types. */
   readonly types: readonly string[];
   /** A program with a declaration that needs every type in the signatures of the values. */
   readonly consumer: string;
@@ -40,7 +40,7 @@ const signature =
 const targetOf = (symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol =>
   symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 
-/** Exports whose inferred types spell out the signatures of a value. */
+/** Exports of a program whose inferred types contain the signatures of a value. */
 function usesOf(name: string, symbol: ts.Symbol, checker: ts.TypeChecker): string[] {
   const type = checker.getTypeOfSymbol(symbol);
   if (symbol.flags & ts.SymbolFlags.Class) return usesOfClass(name, symbol, checker);
@@ -59,7 +59,7 @@ function usesOfClass(name: string, symbol: ts.Symbol, checker: ts.TypeChecker): 
   });
   if (!isAbstract)
     return members.map((it) => `export const of_${name}_${it.name} = (it: ${spelled}) => it.${it.name};`);
-  // Protected members are for those who extend the class.
+  // Subclasses use protected members.
   const methods = members.map((it) => `  of_${it.name}() { return this.${it.name}; }`);
   return [`export abstract class Of${name} extends ${spelled} {\n${methods.join('\n')}\n}`];
 }
@@ -73,7 +73,7 @@ export function namesOfTable(): string[] {
   return [...page.matchAll(/\[`(\w+)[^`]*`\]\(\.\.\/\.\.\/packages\/core\//g)].map(([, name]) => name as string);
 }
 
-/** Text of all guides, READMEs and examples but for that table, by file. */
+/** The texts of all guides, READMEs and examples, except the table of names, by file. */
 export function textsForUsers(): ReadonlyMap<string, string> {
   const folders = ['docs', 'examples', ...['packages', 'native'].flatMap((parent) => foldersIn(parent))];
   const files = folders.flatMap((folder) => {

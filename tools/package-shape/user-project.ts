@@ -17,13 +17,13 @@ const folderOf = (name: string) => path.join(root, nativeFolders[name] ?? path.j
 export const hasBinary = (name: string): boolean =>
   existsSync(path.join(folderOf(name), `build/release/coll_${name}.node`));
 
-/** The folders' names of the packages, by which `folderOf` finds them. */
+/** The folder names of the published packages, as `folderOf` takes them. */
 export function publishedPackages(): string[] {
   const all = [...readdirSync(path.join(root, 'packages')), ...Object.keys(nativeFolders)];
   return all.filter((name) => declarationsOf(name).length > 0);
 }
 
-/** The declarations to which the manifest of a package leads. */
+/** The declaration files that the manifest of a package names. */
 export function declarationsOf(name: string): string[] {
   const manifest = JSON.parse(readFileSync(path.join(folderOf(name), 'package.json'), 'utf8')) as {
     exports?: Record<string, string | { types?: string }>;
@@ -34,11 +34,11 @@ export function declarationsOf(name: string): string[] {
   );
 }
 
-/** A folder outside the repository with packages installed as from the registry: what a user has. */
+/** A project of a user: a folder outside the repository with packages installed as from the registry. */
 export class UserProject {
   readonly folder: string;
 
-  /** With `binary`, what has one comes as it is released for this platform: two packages each. */
+  /** With `binary`, packages that have a binary are installed as released for this platform: as two packages each. */
   constructor(packages: readonly string[], { binary = false } = {}) {
     buildIfMissing(packages);
     this.folder = mkdtempSync(path.join(tmpdir(), 'coll-user-'));
@@ -57,17 +57,21 @@ export class UserProject {
     return target;
   }
 
-  /** What a program prints. Throws with its output if it fails. */
+  /**
+   * Runs a program.
+   * @returns its output
+   * @throws Error with its output if it fails
+   */
   run(file: string): string {
     return run(this.folder, process.execPath, [file]);
   }
 
-  /** The installed packages that did not bring a file along. */
+  /** The installed packages that lack a file. */
   without(file: string): string[] {
     return this.installed().folders.filter((folder) => !existsSync(path.join(this.folder, folder, file)));
   }
 
-  /** The packages that npm has installed, and whether any of them ran a script of its own then. */
+  /** The installed packages, and whether npm ran an install script of any of them. */
   installed(): { readonly folders: readonly string[]; readonly ranScripts: boolean } {
     const lock = readFileSync(path.join(this.folder, 'package-lock.json'), 'utf8');
     const { packages } = JSON.parse(lock) as { packages: Record<string, { hasInstallScript?: boolean }> };
@@ -93,7 +97,7 @@ function run(cwd: string, command: string, args: readonly string[]): string {
   return execFileSync(command, args, { cwd, env: plainEnvironment(), encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** Without what npm and vitest tell their children: a user's shell knows none of it. */
+/** The environment without the variables that npm and vitest set, as in the shell of a user. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const isForeign = (name: string) => /^(npm_|NODE_|COLL_|VITEST|TEST$|DEV$|PROD$|SSR$|MODE$)/.test(name);
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isForeign(name)));

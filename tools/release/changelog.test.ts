@@ -15,7 +15,7 @@ it('changesets yield one version for all packages, with a changelog for each pac
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
   for (const part of ['.changeset', 'package-lock.json', ...manifests()])
     cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
-  // After a release no other one waits.
+  // A release removes all changesets, so the test adds one.
   writeFileSync(path.join(copy, '.changeset/one-more.md'), '---\n"@coll/core": patch\n---\n\nOne more change.\n');
   const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: copy, stdio: 'pipe' });
   run('git', 'init', '--quiet');

@@ -25,7 +25,7 @@ const published = new Map(
     .filter(([, folder]) => !manifestIn(folder).private),
 );
 
-/** The packages and those of this repository that they depend on. */
+/** The packages, and the packages of this repository that they depend on. */
 function withDependencies(names, found = new Set()) {
   for (const name of names) {
     if (found.has(name)) continue;
@@ -49,7 +49,7 @@ mkdirSync(target, { recursive: true });
 const tarballs = () => readdirSync(target).filter((file) => /^coll-.*\.tgz$/.test(file));
 for (const file of tarballs()) rmSync(path.join(target, file));
 const packed = withDependencies(fullNames).map((name) => path.join(root, published.get(name)));
-/** Whether a package has a binary, which takes a compiler; without one other engines are used. */
+/** Whether this checkout has the binary of a package. Without a compiler there is none, and other engines are used. */
 const hasBinary = (folder) => {
   if (!existsSync(path.join(folder, 'compile.json'))) return false;
   const { name } = JSON.parse(readFileSync(path.join(folder, 'compile.json'), 'utf8'));

@@ -7,7 +7,7 @@ import { platforms } from '../../native/engine/tools/platforms.mjs';
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8'));
 
-/** Each package with binaries, and the platforms for which it has one. */
+/** Each package with binaries, and its platforms. */
 function packages(without) {
   return ['native/engine', 'native/nccl', 'native/mpi'].map((folder) => {
     const { name, version } = read(`${folder}/package.json`);
@@ -31,7 +31,7 @@ export function tarballsIn(folder, without) {
   ]);
 }
 
-/** Why these tarballs must not be published: tarballs that are missing, platforms that a package does not name. */
+/** The reasons not to publish these tarballs: missing tarballs, and platforms that a package does not list. */
 export function faultsIn(folder, without) {
   const unknown = without.filter((platform) => !(platform in platforms));
   if (unknown.length > 0)

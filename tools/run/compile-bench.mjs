@@ -8,8 +8,8 @@ const source = path.join(root, 'tools/bench/src');
 const address = /(\bnew URL\('\.\/[^'\n]*)\.ts(?=', import\.meta\.url\))/g;
 
 /**
- * The ranks of the benchmarks are many threads and processes. With a TypeScript loader, each of them would have one more thread, which
- * uses a core long after everything is loaded: Node.js 20 polls in it.
+ * Compiles the program, because ranks are many threads and processes. A TypeScript loader would start
+ * another thread in each of them, which in Node.js 20 polls long after all modules are loaded.
  * @returns the path of the compiled program
  */
 export async function compileBench() {
@@ -28,7 +28,7 @@ export async function compileBench() {
   return path.join(outdir, 'main.js');
 }
 
-/** Loads a source. The scripts that it starts are compiled, too. */
+/** Loads a source, with addresses of compiled scripts. */
 function load({ path: file }) {
   return { contents: readFileSync(file, 'utf8').replace(address, '$1.js'), loader: 'ts' };
 }

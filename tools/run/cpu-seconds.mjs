@@ -1,12 +1,12 @@
-// CPU time of processes, as Linux tells it in /proc.
+// CPU time of processes, from Linux' /proc.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const ticksPerSecond = 100;
 
-/** Of the children of this process that have ended, with theirs. */
+/** The CPU time of all ended children of this process, and of their children. */
 export const cpuSecondsOfChildren = () => statOf('self').childrenTicks / ticksPerSecond;
 
-/** Of a process and all below it, whether they still run or have ended. */
+/** The CPU time of a process and all its descendants, running or ended. */
 export function cpuSecondsOfTree(pid) {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -22,7 +22,7 @@ export function cpuSecondsOfTree(pid) {
 
 function statOf(pid) {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the command is in parentheses and may hold any.
+  // The name of the command is in parentheses, and may contain parentheses.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')

@@ -48,7 +48,7 @@ async function measure(command) {
   return code ?? 1;
 }
 
-/** The commands of the phases since the last call. Those that run side by side overlap. */
+/** The commands of all phases since the last call. Commands that run in parallel overlap. */
 function readRecords() {
   if (!existsSync(records)) return [];
   const lines = readFileSync(records, 'utf8').trimEnd().split('\n');

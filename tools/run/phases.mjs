@@ -1,4 +1,4 @@
-// Runs before anything is installed: Node's own modules only.
+// Uses only Node's own modules, because nothing is installed yet.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,13 +12,13 @@ const npmsRecord = path.join(root, 'node_modules/.package-lock.json');
 const node = process.execPath;
 const npm = process.env.npm_execpath === undefined ? ['npm'] : [node, process.env.npm_execpath];
 
-/** What can be installed: what `npm start` needs, or all that the repository uses. */
+/** The parts that can be installed: for `npm start`, or for the whole repository. */
 const parts = {
   start: { doing: 'npm packages of the training example', workspaces: ['@coll/examples', '@coll/native'] },
   everything: { doing: 'all npm packages', workspaces: [] },
 };
 
-/** Prepares the training example: it runs from the sources of the packages, so that only the engine is built. */
+/** Prepares the training example. It runs from sources, so only the engine is built. */
 export async function prepareStart() {
   const installing = install('start');
   await together(installing, compileEngine(installing));
@@ -26,13 +26,16 @@ export async function prepareStart() {
     process.stderr.write('This is what training needs. `npm run build` installs and builds the rest.\n');
 }
 
-/** Installs what is missing and compiles the engine: tests run from sources, and those that need more build it themselves. */
+/**
+ * Installs missing packages and compiles the engine. Tests run from sources; tests that need a build make
+ * it themselves.
+ */
 export async function prepareTests() {
   const installing = install('everything');
   await together(installing, compileEngine(installing));
 }
 
-/** Installs what is missing and builds everything. */
+/** Installs missing packages and builds everything. */
 export async function prepare() {
   await prepareTests();
   await together(compileNccl());
@@ -49,28 +52,32 @@ async function together(...phases) {
   throw reason;
 }
 
-/** Installs a part unless it is there. What was installed before stays. Returns the part that has been installed, if any. */
+/**
+ * Installs a part unless it is installed. Earlier installations stay.
+ * @returns the part that has been installed, if any
+ */
 async function install(part) {
   const before = installedPart();
   if (before === part || before === 'everything') return;
   const wanted = wantedBefore() ?? part;
   const { doing, workspaces } = parts[wanted];
-  // Adding to what is there takes less than npm ci, which begins by removing it, but is for a folder that is in order only.
+  // `npm install` adds packages faster than `npm ci`, which first removes all, but needs an intact folder.
   const command = before === undefined ? ['ci', ...workspaces.flatMap((it) => ['-w', it])] : ['install', '--no-save'];
   await phase('install', doing, async (step) => {
-    // npm writes it again at its end: without it an installation that was interrupted is begun anew.
+    // npm writes this file at its end. Without the file, an interrupted installation starts again.
     rmSync(npmsRecord, { force: true });
-    // Without these, NODE_ENV=production would leave out the build tools, and `npm --silent` the reason of a failure.
+    // Without these options, NODE_ENV=production would omit the build tools, and `npm --silent` would hide the reason
+    // of a failure.
     await step([...npm, ...command, '--include=dev', '--loglevel=notice', '--no-audit', '--no-fund']);
     writeFileSync(stamp, stampOf(wanted));
   });
   return wanted;
 }
 
-/** Compiles the native engine. Only its addon needs npm packages; the rest is compiled while they are installed. */
+/** Compiles the native engine. Only its addon needs npm packages; the rest is compiled during the installation. */
 function compileEngine(installing) {
   return phase('engine', 'the native engine, from C++', async (step) => {
-    // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
+    // nx would take a second, and would hide the notices of targets that succeed.
     const build = [node, 'native/engine/build.mjs'];
     if (installedPart() === undefined && (await step([...build, 'early'])).length > 0) return;
     await installing;
@@ -83,25 +90,28 @@ function compileNccl() {
   return phase('nccl', 'the addon for NVIDIA GPUs, from C++', (step) => step([node, 'native/nccl/build.mjs']));
 }
 
-/** Compiles the addon for MPI, which needs no MPI. */
+/** Compiles the addon for MPI. No MPI library is needed. */
 function compileMpi() {
   return phase('mpi', 'the addon for MPI, from C++', (step) => step([node, 'native/mpi/build.mjs']));
 }
 
 /** Builds every package: JavaScript in `dist`, declarations in `types`. */
 function buildPackages() {
-  // nx would start a process for each of its plug-ins, which takes half of its time when nothing has changed.
+  // With plug-ins, nx would start a process for each of them, which takes half of its time if nothing has changed.
   process.env.NX_ISOLATE_PLUGINS = 'false';
   return phase('build', 'the packages', (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
 }
 
-/** Runs a TypeScript program of this repository and ends as it ends. `conditions` of package exports are Node's. */
+/**
+ * Runs a TypeScript program of this repository, and exits with its exit code. `conditions` are conditions
+ * of package exports.
+ */
 export async function becomeProgram(file, args, conditions = []) {
   const flags = ['--import', 'tsx', ...conditions.map((condition) => `--conditions=${condition}`)];
   process.exit((await run([node, ...flags, file, ...args], { name: file })).code);
 }
 
-/** Runs a JavaScript program and ends as it ends. */
+/** Runs a JavaScript program, and exits with its exit code. */
 export async function becomeScript(file, args) {
   process.exit((await run([node, file, ...args], { name: file })).code);
 }
@@ -116,11 +126,11 @@ function installedPart() {
   if (!existsSync(npmsRecord)) return undefined;
   const part = Object.keys(parts).find((it) => readStamp() === stampOf(it));
   if (part !== undefined) return part;
-  // An `npm install` by hand leaves no stamp, but a record younger than the lock.
+  // A manual `npm install` leaves no stamp, but a record that is newer than the lock.
   return statSync(npmsRecord).mtimeMs >= statSync(lock).mtimeMs ? 'everything' : undefined;
 }
 
-/** Whoever had everything gets everything again after the lock has changed. */
+/** The part to install after the lock has changed: everything, if everything was installed before. */
 function wantedBefore() {
   return existsSync(npmsRecord) && !readStamp().startsWith('start') ? 'everything' : undefined;
 }
@@ -134,18 +144,18 @@ function installed(command) {
   return [node, path.join(folder, bin[command])];
 }
 
-/** What a command that succeeded has to say all the same: that a native part was left out. */
+/** The notices of a successful command, such as that a native part was left out. */
 const noticesIn = (output) => output.match(/^(native engine|nccl|mpi): .*\n/gm) ?? [];
 
-/** The last line that says how far a command is, such as `[ 40%] …` or `[2/5] …`; undefined without one. */
+/** The last line that shows progress, such as `[ 40%] …` or `[2/5] …`; undefined without one. */
 const progressIn = (text) => text.match(/^\[.*/gm)?.at(-1);
 
-/** Aborted by the first failure, which is its reason. */
+/** Aborted by the first failure, with the failure as its reason. */
 const ending = new AbortController();
 
 /**
- * Shows a phase while `work` runs its steps, each a command. The first phase that fails prints the output of its command and ends the others.
- * `step` returns the notices of its command.
+ * Shows a phase while `work` runs its steps, each a command. The first phase that fails prints the output
+ * of its command and ends the other phases. `step` returns the notices of its command.
  * @throws PhaseFailed with the exit code
  */
 async function phase(name, doing, work) {

@@ -1,4 +1,4 @@
-// Runs before anything is installed: Node's own modules only.
+// Uses only Node's own modules, because nothing is installed yet.
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline';
 
 const stream = process.stderr;
@@ -10,8 +10,9 @@ let drawnLines = 0;
 let timer;
 
 /**
- * Shows that a phase has begun, on stderr, because stdout belongs to the program that follows. In a terminal its line stays up to date
- * while it runs; elsewhere it gets one line when it begins and one when it ends.
+ * Shows on stderr that a phase has begun; stdout belongs to the program that follows. In a terminal, the
+ * line of the phase is updated while it runs. Elsewhere, a line is printed when the phase begins and when
+ * it ends.
  */
 export function showPhase(name, doing) {
   const begin = performance.now();
@@ -24,11 +25,11 @@ export function showPhase(name, doing) {
     stream.write(`${name}: ${doing} ...\n`);
   }
   return {
-    /** Says what the phase is at, undefined if nothing new; seen in a terminal only. */
+    /** Shows what the phase is doing, in a terminal only. Undefined: nothing new. */
     detail(text) {
       line.detail = text ?? line.detail;
     },
-    /** Ends the phase: `outcome` is `done` or says how it failed; what else there is to say goes into `notes`, whole lines. */
+    /** Ends the phase. `outcome` is `done`, or how the phase failed. `notes` are lines to print below. */
     end(outcome, notes = '') {
       const seconds = line.seconds().toFixed(1);
       line.outcome = `${outcome}, ${seconds} s`;
@@ -54,7 +55,7 @@ function redraw() {
   drawnLines = text.split('\n').length - 1;
 }
 
-/** What is shown stays, with the notes, which may be long, below it. Then the next phase may begin. */
+/** Leaves the line in place, with the notes below it, so that the next phase can begin. */
 function rest() {
   stream.write(shown.map(({ notes }) => notes).join(''));
   clearInterval(timer);
@@ -67,6 +68,6 @@ const nameColumns = 10;
 
 function textOf({ name, doing, detail, outcome, seconds }) {
   const state = outcome ?? `${Math.floor(seconds())} s${detail === '' ? '' : ` · ${detail}`}`;
-  // A line that wraps would count as one and be two.
+  // A wrapped line would count as one line, but take two.
   return `${`${name.padEnd(nameColumns)}${doing} · ${state}`.slice(0, stream.columns - 1)}\n`;
 }

@@ -39,13 +39,14 @@ export async function run([command, ...args], { onOutput, abort, name = command 
   let stoppedWith;
   const stop = (signal) => {
     stoppedWith ??= codeOf(signal);
-    // Ctrl-C in a terminal reaches a command in the foreground by itself, and many programs take a second one as "do not clean up".
+    // In a terminal, Ctrl-C also reaches a command in the foreground, and many programs treat a second signal as "do
+    // not clean up".
     if (isBackground || signal !== 'SIGINT' || !process.stdin.isTTY) end(signal);
   };
   const endEarly = () => end('SIGTERM');
   for (const signal of signals) process.on(signal, stop);
   abort?.addEventListener('abort', endEarly);
-  // npm hands a SIGTERM to its shell only, which dies and leaves this process behind.
+  // npm forwards SIGTERM only to its shell, which ends and leaves this process running.
   const parent = process.ppid;
   const orphanCheck = setInterval(() => {
     if (process.ppid !== parent) stop('SIGTERM');
@@ -53,7 +54,7 @@ export async function run([command, ...args], { onOutput, abort, name = command 
 
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
-    // Before another child ends, what has been added is this one's.
+    // Until another child ends, the added time belongs to this child.
     child.once('exit', () => record(name, (performance.now() - begin) / 1000));
     child.once('close', (exitCode, signal) => resolve(exitCode ?? codeOf(signal)));
   });
@@ -66,7 +67,7 @@ export async function run([command, ...args], { onOutput, abort, name = command 
 
 let cpuSecondsBefore = 0;
 
-/** For measure.mjs: a line for each command that has ended. */
+/** Records the times of an ended command for measure.mjs. */
 function record(name, wallSeconds) {
   if (process.env.COLL_MEASURE === undefined) return;
   const all = cpuSecondsOfChildren();
@@ -75,7 +76,7 @@ function record(name, wallSeconds) {
   appendFileSync(process.env.COLL_MEASURE, `${JSON.stringify({ name, wallSeconds, cpuSeconds })}\n`);
 }
 
-/** Signals a command, and with `isGroup` all processes that it started. */
+/** Sends a signal to a command and, with `isGroup`, to all processes that it started. */
 function kill(child, signal, isGroup) {
   if (!isGroup) {
     child.kill(signal);

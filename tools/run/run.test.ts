@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const module = path.join(import.meta.dirname, 'run.mjs');
 
-// Started by a shell that the command waits for, as compilers and npm's scripts are.
+// A process that a shell starts and waits for, as with compilers and npm scripts.
 const grandchild = `sh -c 'echo ready; sleep 1000; true'; true`;
 
 /** Runs a program that can use `run`; `ready` resolves when the grandchild has been started. */

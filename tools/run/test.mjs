@@ -1,4 +1,5 @@
-// `npm test`, `npm run test:rest`, `test:scale` and `test:mpi`, which hand in `core`, `rest`, `scale` and `mpi`; further arguments go to vitest.
+// The commands `npm test`, `npm run test:rest`, `test:scale` and `test:mpi`, which pass `core`, `rest`, `scale` and
+// `mpi`. Further arguments go to vitest.
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +22,7 @@ function titlesOf(...names) {
 const isCommand = (name) =>
   process.env.PATH?.split(path.delimiter).some((folder) => existsSync(path.join(folder, name)));
 
-/** What tests need of this machine, with the tests that are skipped without it. */
+/** The requirements of tests, with the tests that are skipped without them. */
 const needs = {
   rest: [
     [existsSync('/usr/bin/chromium'), 'the playground, which needs /usr/bin/chromium'],
@@ -42,7 +43,7 @@ function skipped(part) {
   return missing.length === 0 ? '' : `\nSkipped, because this machine lacks what they need:\n${listOf(missing)}\n`;
 }
 
-// Of the grids `npm test` runs what it draws; the other parts it leaves out.
+// `npm test` runs a drawn part of each grid, and omits other parts.
 const endings = {
   core: () => `
 Left out, and run by npm run test:rest:

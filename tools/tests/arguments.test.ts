@@ -8,7 +8,7 @@ import { type PublicCall, publicCalls, sensible } from './public-calls.ts';
 
 const callsPerFunction = process.env['COLL_TESTS'] === 'rest' ? 200 : 20;
 
-/** Bare errors of a function that is called with drawn arguments, the same ones in each run. */
+/** The untyped errors of a function that is called with drawn arguments. The arguments are the same in each run. */
 async function bareErrors({ name, parameters, example, call }: PublicCall): Promise<string[]> {
   const found: string[] = [];
   const random = new Random(createHash('sha256').update(name).digest().readUInt32LE());
@@ -30,7 +30,7 @@ async function bareErrors({ name, parameters, example, call }: PublicCall): Prom
       collect(error);
     }
   }
-  // Calls that wait for nothing have ended then; those that wait for other members never do.
+  // By then, calls that wait for nothing have ended. Calls that wait for other members never end.
   await new Promise((resolve) => setImmediate(resolve));
   return found;
 }

@@ -4,14 +4,14 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Why what the tests of a project need could not be built. */
+    /** The output of a failed build that the tests of this project need. */
     readonly buildFailure: string | undefined;
   }
 }
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Runs a build before the tests of a project, all of which fail when it does: see need-build.ts. */
+/** Runs a build before the tests of a project. If it fails, all of them fail: see need-build.ts. */
 export function buildFirst(project: TestProject, command: string, args: readonly string[]): void {
   // `vitest list` only reads the names of the tests.
   if (process.argv.includes('list')) return;

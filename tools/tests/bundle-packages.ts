@@ -4,16 +4,16 @@ import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { ownClassNames } from '../tsup/own-class-names.ts';
 
-/** The parts of a package's manifest that say where its modules are. */
+/** The fields of a manifest that locate the modules of a package. */
 export interface Manifest {
   readonly name: string;
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 }
 
-/** The addresses of modules in a source. '.js' is as long as '.ts', so source maps stay right. */
+/** The URLs of modules in a source. '.js' is as long as '.ts', so source maps stay right. */
 export const addresses = /(\bnew URL\(['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"], import\.meta\.url)/g;
 
-/** Folders by their absolute paths: that of the repository, and that of the bundles. */
+/** The absolute paths of the repository and of the bundles. */
 interface Places {
   readonly root: string;
   readonly outdir: string;
@@ -52,12 +52,12 @@ export async function bundlePackages(files: readonly string[], { root, outdir }:
   ]);
 }
 
-/** The sources of packages that something outside names: their entries, and modules that programs import or find by an address. */
+/** The package sources that must be entries: exports, and modules that programs import or load by URL. */
 function entriesAmong(files: readonly string[], root: string): Set<string> {
   const texts = new Map(
     files.filter((name) => name.endsWith('.ts')).map((name) => [name, readFileSync(path.join(root, name), 'utf8')]),
   );
-  // Vitest itself runs what unit tests import.
+  // Vitest itself runs the imports of unit tests.
   const helpers = new Set([...texts].flatMap(([file, text]) => (isTest(file) ? namedIn(file, text, imported) : [])));
   const entries = [...texts].flatMap(([file, text]) => {
     const own = isPackageSource(file) && text.includes('import.meta.url') ? [file] : [];
@@ -77,10 +77,10 @@ function namedIn(file: string, text: string, names: RegExp): string[] {
 
 const imported = /\b(?:from|import) ?\(?['"](\.{1,2}\/[^'"\n]*)['"]/g;
 const addressed = /\bnew URL\(['"](\.[^'"\n]*)['"]/g;
-// 'src/index.ts' is how the configuration of a build names an entry.
+// Configurations of builds name entries as 'src/index.ts'.
 const quoted = /['"]((?:\.{1,2}|src)\/[^'"\n]*\.[jt]s)['"]/g;
 
-/** Takes `@coll/…` from the sources, and lets a module know the address that it would have by itself. */
+/** Resolves `@coll/…` to the sources, and gives each module the URL that it would have without bundling. */
 function ownSources({ root, outdir }: Places): Plugin {
   const folders = ['packages', 'native'].flatMap((parent) =>
     readdirSync(path.join(root, parent)).map((name) => path.join(root, parent, name)),
@@ -102,7 +102,7 @@ function ownSources({ root, outdir }: Places): Plugin {
   };
 }
 
-/** What a package exports: sources by the names that others import. */
+/** The sources of a package's exports, by the names that programs import. */
 function sourcesOf(folder: string): [string, string][] {
   const file = path.join(folder, 'package.json');
   if (!existsSync(file)) return [];

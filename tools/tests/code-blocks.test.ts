@@ -15,7 +15,7 @@ const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageB
 
 let check: { readonly program: ts.Program; readonly files: readonly string[] } | undefined;
 
-/** All blocks and the packages in one program of TypeScript, which takes seconds to make. */
+/** Checks all blocks together with the packages in one TypeScript program, which takes seconds to make. */
 function checked() {
   if (check) return check;
   const { config } = ts.readConfigFile(path.join(root, 'tsconfig.base.json'), ts.sys.readFile);
@@ -24,7 +24,7 @@ function checked() {
   mkdirSync(folder, { recursive: true });
   const files = blocks.map((block, index) => {
     const file = path.join(folder, `block-${index}.mts`);
-    // A program without imports is a module, too.
+    // `export {}` makes a module of a program without imports.
     writeFileSync(file, `${codeIn(folder, block, root)}\nexport {};\n`);
     return file;
   });
@@ -37,12 +37,12 @@ function checked() {
   return check;
 }
 
-/** Whether a problem is a parameter or variable of JavaScript that has no type. */
+/** Whether an error is about a missing type in JavaScript. */
 function isOfTypes({ code }: ts.Diagnostic): boolean {
   return [7005, 7006, 7011, 7019, 7023, 7024, 7031, 7034].includes(code);
 }
 
-/** What a page says that is printed; `…` stands for anything. */
+/** A pattern for the output that a page shows; `…` stands for any text. */
 function textLike(text: string): RegExp {
   const parts = text.split('…').map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's');
@@ -53,7 +53,7 @@ const outcomes = new Map<string, Outcome>();
 
 describe('the programs in the documentation', () => {
   beforeAll(() => {
-    // The tests that a program declares run after it.
+    // A program that declares tests runs them after its end.
     const declaresTests = ({ code }: CodeBlock) => code.includes("from 'node:test'");
     const groups = {
       programs: running.filter((block) => !declaresTests(block)),

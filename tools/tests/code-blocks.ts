@@ -1,24 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** A program in the documentation, or what stands for one. */
+/** A program in the documentation. */
 export interface CodeBlock {
   readonly file: string;
-  /** The file and the line where it begins. */
+  /** The file and the first line. */
   readonly place: string;
-  /** Its lines have the numbers that they have in the file. */
+  /** The code, with the line numbers of the file. */
   readonly code: string;
-  /** The folder that its relative imports are taken from. */
+  /** The folder from which relative imports are resolved. */
   readonly beside?: string | undefined;
-  /** Whether it is JavaScript, whose parameters have no types. */
+  /** Whether the block is JavaScript, so that parameters need no types. */
   readonly untyped?: boolean;
-  /** What it prints, by the comments behind its `console.log` calls. Undefined if it has none of them. */
+  /** The output, from the comments after `console.log` calls. Undefined if there are no such calls. */
   readonly prints: readonly string[] | undefined;
-  /** What it needs that a test does not have, so that it is only compiled. */
+  /** What the program needs and a test lacks; such a program is only compiled. */
   readonly lacks: string | undefined;
 }
 
-/** What programs with this text need that a test does not have. */
+/** Texts of programs that need something that a test lacks. */
 const lacking: Readonly<Record<string, string>> = {
   "'@coll/nccl'": 'a GPU',
   "'@coll/mpi'": 'mpirun',
@@ -35,7 +35,7 @@ const lacking: Readonly<Record<string, string>> = {
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** The programs of all `@example`s in sources: blocks that import something. */
+/** The programs in all `@example`s of sources: blocks with an import. */
 export function exampleBlocks(): readonly CodeBlock[] {
   const folders = ['packages', 'native'].flatMap((folder) => {
     const found = readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -61,7 +61,7 @@ function blocksOf(file: string, textOf: (block: string) => string): readonly Cod
   });
 }
 
-/** The code with relative imports that lead from the folder of the program to the folder beside which it stands. */
+/** The code, with relative imports that are resolved from the folder of the block. */
 export function codeIn(folder: string, { code, beside }: CodeBlock, base: string): string {
   if (beside === undefined) return code;
   const target = path.join(base, beside);
@@ -70,12 +70,12 @@ export function codeIn(folder: string, { code, beside }: CodeBlock, base: string
   });
 }
 
-/** What a test does not have and this program needs. */
+/** What this program needs and a test lacks. */
 export function lackedBy(code: string): string | undefined {
   return Object.entries(lacking).find(([text]) => code.includes(text))?.[1];
 }
 
-/** What a program prints, by the comments behind its `console.log` calls. */
+/** The output of a program, from the comments after its `console.log` calls. */
 export function printedBy(code: string): readonly string[] {
   return [...code.matchAll(/^.*console\.log\(.*\);? *\/\/ (.+)$/gm)].map(([, printed]) => (printed as string).trim());
 }

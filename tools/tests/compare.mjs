@@ -14,7 +14,7 @@ const temporary = mkdtempSync(path.join(tmpdir(), 'coll-cases-'));
 const base = path.join(temporary, 'base');
 const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 
-/** The cases of a checkout, each as `file > name`. They are only listed, so that all files may share threads. */
+/** Lists the cases of a checkout, each as `file > name`. Nothing runs, so all files may share threads. */
 function casesOf(folder, mode) {
   const file = path.join(temporary, 'cases.json');
   const list = ['node_modules/vitest/vitest.mjs', 'list', `--json=${file}`, '--pool=threads', '--no-isolate'];
@@ -26,7 +26,7 @@ function casesOf(folder, mode) {
   return new Set(titles.map((title) => title.replace(/\(seed \d+\)/, '(a seed)')));
 }
 
-/** Each case that is not among those of today, with what contained.json says of it. */
+/** The cases of the commit that are missing today, with the entries of contained.json. */
 function missingFrom(today, before) {
   const { contained, renamed } = JSON.parse(readFileSync(path.join(import.meta.dirname, 'contained.json'), 'utf8'));
   const rules = contained.map((rule) => ({ ...rule, pattern: new RegExp(rule.cases) }));

@@ -11,12 +11,13 @@ const folders = ['packages', 'native', 'tools/bench', 'tools/gpu-check', 'tools/
 const builtElsewhere = new Set(['node_modules', 'dist', 'build', 'out-tsc']);
 
 /**
- * Lets the processes and threads that tests start run JavaScript: with tsx, each of them spends a second of CPU time on loading sources.
- * All sources are compiled into a folder of the same layout, where the packages' exports lead to the compiled sources. The packages are
- * bundled, because a program that loads 300 small files spends a quarter of a second on them: of a package, only the modules exist that
- * something outside names, and they share the rest in chunks.
- * `import.meta.url` of every module under test points there, so a module that is found relative to it is JavaScript as well.
- * The folder holds the TypeScript files, too, for tests that load TypeScript.
+ * Compiles all sources, so that processes and threads of tests run JavaScript: with tsx, each of them would
+ * spend a second of CPU time on loading sources. The compiled folder has the same layout, and exports of
+ * packages lead to compiled sources. Packages are bundled, because a program that loads 300 small files
+ * spends a quarter of a second on them. Only the modules that other files name exist separately; they share
+ * all other modules in chunks. `import.meta.url` of every module under test points to this folder, so a
+ * module that is found relative to it is JavaScript as well. The folder also contains the TypeScript files,
+ * for tests that load TypeScript.
  */
 export function compiledSources(): Plugin {
   return {
@@ -40,7 +41,7 @@ const imports = /(\b(?:from|import) ?\(?['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"])/g;
 
 let compiling: Promise<void> | undefined;
 
-/** Compiles the sources that have changed since the last time, and all of them when the way of compiling has. */
+/** Compiles the sources that have changed since the last run, or all if the compiler has changed. */
 async function compileSources(): Promise<void> {
   const files = folders.flatMap(filesIn);
   const changed = ['compiled-sources.ts', 'bundle-packages.ts'].some((name) => hasChanged(`tools/tests/${name}`))
@@ -63,14 +64,14 @@ async function compileSources(): Promise<void> {
     write(file, text.replace(addresses, '$1.js').replace(imports, '$1.js'));
   }
   for (const [file, text] of await bundlePackages(files, { root, outdir: compiled })) write(file, text);
-  // The copies come last: by them the next run knows what has been compiled.
+  // The copies are written last, because the next run compares them to find changed sources.
   for (const file of changed) write(path.join(compiled, file), contentOf(file));
 }
 
 function filesIn(folder: string): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(folder, entry.name);
-    // The tests of a project may build it later.
+    // A test may build this folder later.
     if (entry.name === 'build.mjs') link(path.join(root, folder, 'build'), path.join(compiled, folder, 'build'));
     if (builtElsewhere.has(entry.name)) link(path.join(root, file), path.join(compiled, file));
     else if (entry.isDirectory()) return filesIn(file);
@@ -84,7 +85,7 @@ function hasChanged(file: string): boolean {
   return !existsSync(copy) || readFileSync(copy, 'utf8') !== contentOf(file);
 }
 
-/** A file as it is in the folder of compiled sources. */
+/** The content of a file in the folder of compiled sources. */
 function contentOf(file: string): string {
   const text = readFileSync(path.join(root, file), 'utf8');
   return path.basename(file) === 'package.json' ? manifestOf(JSON.parse(text), path.dirname(file)) : text;
@@ -103,7 +104,7 @@ function scriptOf(source: string): string {
   return source.replace(/\.ts$/, '.js');
 }
 
-/** Whoever reads the file meanwhile sees the old or the new one whole. */
+/** Replaces a file atomically, so that other processes read either version. */
 function write(file: string, content: string): void {
   const whole = `${file}.${process.pid}`;
   mkdirSync(path.dirname(file), { recursive: true });

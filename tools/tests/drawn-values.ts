@@ -1,7 +1,7 @@
 import { tensorSymbol } from '@coll/core';
 import type { Random } from '../../packages/processes/test/faults/random.ts';
 
-/** Makers of values that mean nothing to a call, new ones for each call. */
+/** Makers of values that no call accepts. Each call gets new ones. */
 const nonsense: readonly (() => unknown)[] = [
   () => undefined,
   () => null,
@@ -68,11 +68,11 @@ function deepList(): unknown {
   return list;
 }
 
-/** Draws arguments: nonsense, values that make sense somewhere, and lists and objects of both. */
+/** Draws arguments: invalid values, values that are valid for some call, and lists and objects of both. */
 export class DrawnValues {
   readonly #random: Random;
   readonly #sensible: readonly (() => unknown)[];
-  /** Names under which calls have looked for something in an object. */
+  /** Property names that calls have looked up in an object. */
   readonly #keys = new Set<string>(['key']);
 
   constructor(random: Random, sensible: readonly (() => unknown)[]) {
@@ -80,12 +80,12 @@ export class DrawnValues {
     this.#sensible = sensible;
   }
 
-  /** That many values, more or less. */
+  /** A list of about this length. */
   list(length: number): unknown[] {
     return Array.from({ length: this.#random.below(length + 3) }, () => this.value());
   }
 
-  /** Arguments of which one, or a part of one, is replaced; some at the end may be missing. */
+  /** Arguments with one argument, or a part of it, replaced. Some at the end may be missing. */
   spoilt(args: readonly unknown[]): unknown[] {
     const index = this.#random.below(args.length);
     if (this.#random.next() < 0.1) return args.slice(0, index);
@@ -114,7 +114,7 @@ export class DrawnValues {
     return Object.fromEntries(keys.map((key) => [key, this.value(depth + 1)]));
   }
 
-  /** An empty object that remembers which of its properties are asked for. */
+  /** An empty object that records which of its properties are read. */
   #inquisitive(): object {
     const note = (key: string | symbol) => {
       if (typeof key === 'string') this.#keys.add(key);
@@ -135,7 +135,7 @@ export class DrawnValues {
   }
 }
 
-/** A value in few words, whatever it is. */
+/** A short text for any value. */
 export function shown(value: unknown, depth = 0): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `function ${value.name}`;

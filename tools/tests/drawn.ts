@@ -5,7 +5,8 @@ const seed = process.env['COLL_TEST_SEED'] ?? '0';
 const ranksByDefault: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /**
- * `count` of the values in `npm test`, by its seed and this name, in their order; all values otherwise.
+ * In `npm test`, draws `count` of the values by its seed and this name, in their order. Otherwise returns
+ * all values.
  * @example it.each(drawn('shapes', shapes, 2))('are proven for $workers workers', ({ workers }) => { … });
  */
 export function drawn<T>(name: string, values: readonly T[], count = 1): readonly T[] {
@@ -21,7 +22,10 @@ export function drawn<T>(name: string, values: readonly T[], count = 1): readonl
   return values.filter((_, index) => chosen.has(index));
 }
 
-/** The options of an executor's suite, in `npm test` with one of its algorithms and one number of ranks, 4 at most. */
+/**
+ * The options of an executor's suite. In `npm test`, the suite gets one of its algorithms and one number of
+ * ranks, at most 4.
+ */
 export function drawnSuite<Options extends SuiteOptions>(options: Options): Options {
   const { name, algorithms, ranks = ranksByDefault } = options;
   return {
@@ -31,7 +35,7 @@ export function drawnSuite<Options extends SuiteOptions>(options: Options): Opti
   };
 }
 
-/** The numbers of ranks of suites with more ranks than cores, by the command that runs them; all of them otherwise. */
+/** The numbers of ranks of suites with more ranks than cores, by the command that runs them. Default: all of them. */
 export function manyRanks(): readonly number[] {
   switch (process.env['COLL_TESTS']) {
     case 'rest':

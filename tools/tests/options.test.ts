@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memberCalls } from './member-calls.ts';
 import { publicCalls } from './public-calls.ts';
 
-/** Makes a public call with an options object in its place; nothing else is wrong with the call. */
+/** Makes a public call with an options object. Everything else about the call is right. */
 type CallWith = (options: never) => unknown;
 
 const devices = ['cpu:0', 'cpu:1'];
@@ -36,7 +36,7 @@ const portable = () => new internal.ReferenceCommunicator({ size: 2, algorithm: 
 const one = () => core.jsEngine.communicator(1, ringAlgorithm());
 const threadOf = () => core.jsEngine.createGroup({ size: 1 });
 const thread = () => core.jsEngine.join(threadOf(), { rank: 0, algorithm: ringAlgorithm() });
-/** A call of the table of public calls, with other options in the place of its last argument. */
+/** A call of the table of public calls, with a different last argument. */
 function withLast(call: (...args: never[]) => unknown, name: string): CallWith {
   const example = publicCalls.find((one) => one.name === name)?.example as () => readonly unknown[];
   return (options) => call(...([...example().slice(0, -1), options] as never[]));
@@ -48,7 +48,7 @@ const inReplica =
     mirrored().run((replica) => call(replica, options) as Promise<unknown>);
 const value = new Float32Array(2);
 
-/** Ops of a class that anybody can extend. */
+/** Ops of a class that users can extend. */
 class OwnOps extends core.AllReduceOps {
   readonly name = 'own';
 }
@@ -60,7 +60,7 @@ const communicators: Readonly<Record<string, () => core.Communicator>> = {
   'of ops': () => core.communicatorOf(new RingAllReduce(), devices),
 };
 
-/** For each owner of options, all public calls that take them. */
+/** For each owner of options, all public calls that accept them. */
 const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   AllReduceOps: { new: (options) => new OwnOps(options) },
   rankOfWorker: { call: (options) => internal.rankOfWorker(one(), options) },
@@ -260,7 +260,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
     blocking: withLast(reduceGradientsSync, 'tfjs: reduceGradientsSync'),
   },
   distributedOptimizer: { call: withLast(distributedOptimizer, 'tfjs: distributedOptimizer') },
-  // The methods check options first, so that they need no GPU.
+  // The methods check options first, so they need no GPU.
   fromPointer: { call: (memory) => Gpu.prototype.fromPointer(memory) },
   split: { call: (options) => NcclCommunicator.prototype.split([], [], options) },
   NcclCommunicator: {
@@ -285,7 +285,7 @@ const sources = ['packages', 'native'].flatMap((parent) =>
   }),
 );
 
-/** The names of all options, by their owner, as the sources list them. */
+/** The names of all options by their owner, from the sources. */
 const known = new Map(
   sources.flatMap(({ text }) =>
     [...text.matchAll(/knownOptions<([^(]+)>\(\s*'([^']+)',\s*\{([^}]*)\}/g)].map(
@@ -301,7 +301,7 @@ const known = new Map(
   ),
 );
 
-/** A name as Python would write it, in capitals, and with a letter too many. */
+/** A name in the style of Python, in capitals, and with an additional letter. */
 const slipsOf = (name: string) =>
   new Set([
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -312,7 +312,7 @@ const slipsOf = (name: string) =>
 async function messageOf(call: CallWith, options: object): Promise<string> {
   try {
     const result = call(options as never);
-    // Promises in a structure, as an all-reduce of promises gives them, reject as the call does.
+    // The promises that an all-reduce of promises returns reject like the call.
     await (Array.isArray(result) ? Promise.all(result) : result);
   } catch (error) {
     return `${(error as Error).name} ${(error as core.CollError).code}: ${(error as Error).message}`;
@@ -338,7 +338,8 @@ describe('options of the public API', () => {
     const exported = sources
       .filter(({ isIndex }) => isIndex)
       .flatMap(({ text }) => [...text.matchAll(/type (\w+(?:Options|Init))\b/g)].map(([, name]) => name as string));
-    // Parts of others, the two forms of the options of a call, and what our own classes hand each other.
+    // These are parts of other options, the two forms of a call's options, and options that only our own classes pass
+    // to each other.
     const calls = 'AllReduceOptions CallOptions PackingOptions ReplicaCallOptions ReduceOptions BatchReduceOptions';
     const ours = 'ResolvedOptions JobOptions TransportOptions JoinOptions RendezvousOptions ReplicaGroupOptions';
     const others = `${calls} ${ours}`.split(' ');

@@ -11,9 +11,9 @@ export interface Fence {
   readonly line: number;
   readonly language: string;
   readonly lines: readonly string[];
-  /** Whether it shows a file of the repository; then the tests of that file hold for it. */
+  /** Whether the block embeds a file of the repository, which has its own tests. */
   readonly embedded: boolean;
-  /** The comments before it, such as `not run`, with what stands behind the colon. */
+  /** The comments before the block, such as `not run`, with the text after the colon. */
   readonly marks: ReadonlyMap<string, Mark>;
 }
 
@@ -85,7 +85,7 @@ export function pageBlocks(file: string): readonly CodeBlock[] {
   return blocks;
 }
 
-/** One side of a diff, with an empty line for each line of the other. */
+/** One side of a diff, with an empty line for each line of the other side. */
 function sideOf(lines: readonly string[], sign: string): readonly string[] {
   return lines.map((line) => (line.startsWith(sign) || line.startsWith(' ') ? line.slice(1) : ''));
 }

@@ -10,15 +10,15 @@ import * as ring from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as tfjs from '@coll/tfjs';
 
-/** Something public that can be called. */
+/** A public function, constructor or method. */
 export interface PublicCall {
   /** The folder of its package. */
   readonly folder: string;
   /** `package: name`, or `package: Class.method`. */
   readonly name: string;
-  /** How many parameters it has, but for those with defaults. */
+  /** The number of parameters without defaults. */
   readonly parameters: number;
-  /** Arguments that make sense; absent where any are as good. */
+  /** Valid arguments. Undefined if any will do. */
   readonly example?: (() => readonly unknown[]) | undefined;
   readonly call: (args: readonly unknown[]) => unknown;
 }
@@ -50,7 +50,7 @@ const mirrored = () => new strategy.MirroredStrategy({ devices: [...devices], en
 const dataset = () => [new Float32Array(4), new Float32Array(4)];
 const variableOf = (options = {}) => mirrored().scope(() => strategy.variable([1, 2], options));
 
-/** A variable of TensorFlow.js, as far as it is looked at before replicas exchange anything. */
+/** A TensorFlow.js variable, with only the fields that are read before replicas exchange data. */
 const weight = () => ({
   dtype: 'float32',
   shape: [2],
@@ -60,7 +60,7 @@ const weight = () => ({
 });
 const tf = () => ({ engine: () => ({ registeredVariables: { w: weight() } }), tensor: () => weight() });
 
-/** Makers of objects whose methods are public, by the package that has their class. */
+/** Makers of objects with public methods, by the package of their class. */
 const instances: Readonly<Record<string, () => object>> = {
   'core: CommunicationOptions': () => new core.CommunicationOptions(),
   'core: ConcatAndSplitPacker': () => new core.ConcatAndSplitPacker(2),
@@ -111,7 +111,7 @@ const changes = (name: string): Record<string, () => readonly unknown[]> => ({
   [`${name}.scatterAdd`]: () => [new core.IndexedSlices(new Float64Array(1), new Int32Array(1))],
 });
 
-/** Arguments that make sense, where a check stands behind another one. */
+/** Valid arguments of calls whose checks follow one another. */
 const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'core: addN': () => [tensors()],
   'core: aggregateTensorsOrIndexedSlices': () => [[slices(), slices()], core.addN],
@@ -210,7 +210,7 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   ),
 };
 
-/** Makers of values that make sense in some call. */
+/** Makers of values that some call accepts. */
 export const sensible: readonly (() => unknown)[] = [
   ...Object.values(instances),
   ...['sum', 'MEAN', 'cpu:0', '/job:worker/task:1/cpu:0', 'worker', 'float32', 'bool', 'ring', 'auto'].map(
@@ -237,8 +237,9 @@ export const sensible: readonly (() => unknown)[] = [
 ];
 
 /**
- * What trusts its arguments: functions for authors of engines and cross-device ops, who hand over what they have checked, most of it for each
- * tensor or element; classes that a function or a strategy makes; and functions that take a label for messages.
+ * Calls that do not check their arguments: functions for authors of engines and cross-device ops, who pass
+ * checked arguments, most of them per tensor or element; classes that a function or a strategy constructs;
+ * and functions that take a label for messages.
  */
 const trusting: ReadonlySet<string> = new Set([
   ...`abortedError allDevicesMatch busyError clashError closedError elementCount fromBfloat16 fromFloat16 logFirst lostBufferError lostRank mirror
@@ -252,8 +253,8 @@ const trusting: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Methods that public ones call with what they have checked: by TypeScript's `protected`, what executors ask of algorithms and engines, and what replica groups
- * ask of ops.
+ * Methods that public ones call with checked arguments: TypeScript's `protected` methods, methods of
+ * algorithms and engines that executors call, and methods of ops that replica groups call.
  */
 const guarded: ReadonlySet<string> = new Set([
   ...['plan', 'stream', 'refuses', 'variants'],
@@ -313,7 +314,7 @@ function methodsOf(name: string, make: () => object): NamedCall[] {
   }));
 }
 
-/** Everything public that looks at its arguments: exported functions, constructors, and methods. */
+/** All public calls that check their arguments: exported functions, constructors and methods. */
 export const publicCalls: readonly PublicCall[] = [
   ...Object.entries(packages).flatMap(callsOf),
   ...Object.entries(instances).flatMap(([name, make]) => methodsOf(name, make)),

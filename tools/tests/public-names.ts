@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** The modules that packages show to users and to authors of plug-ins. */
+/** The entry modules for users and for authors of plug-ins. */
 export const faces: readonly string[] = ['packages', 'native']
   .flatMap((folder) =>
     readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name, 'src/index.ts')),
@@ -12,7 +12,7 @@ export const faces: readonly string[] = ['packages', 'native']
   .concat(path.join(root, 'packages/core/src/plugin.ts'))
   .filter((file) => existsSync(file));
 
-/** The functions, classes and constants of a face whose doc comment has no program as its example. */
+/** The functions, classes and constants of an entry whose doc comment has no program as `@example`. */
 export function namesWithoutExample(program: ts.Program, face: string): readonly string[] {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(face);
@@ -29,7 +29,7 @@ export function namesWithoutExample(program: ts.Program, face: string): readonly
   return values.filter(({ symbol }) => !symbol.getJsDocTags().some(hasProgram)).map(({ name }) => name);
 }
 
-/** Whether an export gives only the type of a name. */
+/** Whether an export only exports the type of a name. */
 function isOfType(node: ts.Declaration): boolean {
   return ts.isExportSpecifier(node) && ts.isTypeOnlyExportDeclaration(node);
 }

@@ -6,10 +6,13 @@ import { transformSync } from 'esbuild';
 import { type CodeBlock, codeIn } from './code-blocks.ts';
 import type { Outcome } from './run-programs.ts';
 
-// Where the names of packages lead to compiled sources.
+// In this folder, package names lead to compiled sources.
 const compiled = path.resolve(import.meta.dirname, '../../out-tsc/compiled');
 
-/** What the programs print, by their places. One process runs all, since loading the packages takes longer than most programs. */
+/**
+ * Runs programs, and returns their outcomes by their places. One process runs all, because loading the
+ * packages takes longer than most programs.
+ */
 export function outcomesOf(programs: readonly CodeBlock[], folder: string): ReadonlyMap<string, Outcome> {
   const beside = path.join(compiled, 'tools/tests/blocks', folder);
   mkdirSync(beside, { recursive: true });

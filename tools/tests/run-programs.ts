@@ -1,11 +1,11 @@
-/** What a program printed. */
+/** The output of a program. */
 export interface Outcome {
   readonly printed: string;
-  /** What it wrote to standard error, and the error that ended it. */
+  /** The output to stderr, and the error that ended the program. */
   readonly complaints: string;
 }
 
-// Runs the programs in the files that the arguments name, one after the other, and prints an outcome for each, on a line of its own.
+// Runs the programs in the files of the arguments one after the other, and prints a line with the outcome of each.
 const print = process.stdout.write.bind(process.stdout);
 const written = { printed: '', complaints: '' };
 

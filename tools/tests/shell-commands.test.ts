@@ -24,7 +24,7 @@ function foldersIn(folder: string): readonly string[] {
   return readdirSync(path.join(root, folder)).map((name) => `${folder}/${name}`);
 }
 
-/** What is wrong with a command; undefined if nothing is. */
+/** The fault of a command; undefined if it has none. */
 function faultOf(words: readonly string[]): string | undefined {
   const [npm = '', ...rest] = words;
   if (npm === 'npm') return faultOfNpm(rest);
@@ -52,7 +52,7 @@ function faultOfNpm(args: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Packages whose names begin with @coll must exist and not be private. */
+/** Packages whose names begin with @coll must exist, and must not be private. */
 function faultOfPackages(names: readonly string[]): string | undefined {
   const published = manifests.filter((manifest) => manifest.private !== true).map(({ name }) => name);
   const unknown = names.filter((name) => name.startsWith('@coll/') && !published.includes(name));
@@ -72,7 +72,7 @@ function faultOfColl(args: readonly string[]): string | undefined {
 /** Files in folders of the repository must exist; a file without a folder is the reader's own. */
 function faultOfFile(file: string): string | undefined {
   const isOurs = /^(docs|examples|native|packages|tools)\//.test(file) && !file.includes('/build/');
-  // The examples run when they are compiled, too.
+  // Examples also exist as compiled JavaScript.
   const found = [file, file.replace(/\.js$/, '.ts')].some((name) => existsSync(path.join(root, name)));
   return isOurs && !found ? `there is no ${file}` : undefined;
 }
@@ -83,7 +83,7 @@ function thrownBy(run: () => unknown): string | undefined {
   try {
     run();
   } catch (error) {
-    // Help and versions end a command in the same way, with exit code 0.
+    // --help and --version end a command with exit code 0.
     if ((error as { exitCode?: unknown }).exitCode !== 0) return String(error);
   } finally {
     write.mockRestore();

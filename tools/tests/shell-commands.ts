@@ -4,7 +4,10 @@ export interface ShellCommand {
   readonly words: readonly string[];
 }
 
-/** The commands in lines of a shell: without comments, assignments and redirections. Words that continue on the next line are joined. */
+/**
+ * The commands in lines of a shell, without comments, assignments and redirections. A command that
+ * continues on the next line is one command.
+ */
 export function commandsIn(lines: readonly string[]): readonly ShellCommand[] {
   const commands: ShellCommand[] = [];
   let begun = '';
@@ -36,7 +39,7 @@ function withoutAssignments(words: readonly string[]): readonly string[] {
   return begin < 0 ? [] : words.slice(begin, end < 0 ? undefined : end);
 }
 
-/** What follows these words in a command; undefined if they are not in it. */
+/** The words of a command after these names; undefined if the command lacks them. */
 export function after(words: readonly string[], ...names: readonly string[]): readonly string[] | undefined {
   const at = words.findIndex((_, index) => names.every((name, offset) => words[index + offset] === name));
   return at < 0 ? undefined : words.slice(at + names.length);

@@ -1,5 +1,6 @@
 /**
- * Where a class names itself, a bundle by esbuild says `var Mirrored = class _Mirrored`, and consoles and messages would show that name. This gives it its own back.
+ * Restores the names of classes. If a class refers to itself, esbuild writes `var Mirrored = class
+ * _Mirrored`, and messages would show the second name.
  * @returns the code, or undefined if no class needs it
  */
 export function ownClassNames(code: string): string | undefined {

@@ -1,6 +1,9 @@
 import { fileURLToPath } from 'node:url';
 
-/** What is used of the compiler. Its own types declare the globals of its language, which would hold for everything that is checked with this. */
+/**
+ * The used part of the compiler's API. Its own types declare the globals of AssemblyScript for every file
+ * that is checked together with this one.
+ */
 interface Compiler {
   main(
     argv: readonly string[],
@@ -11,7 +14,7 @@ interface Compiler {
 const compiler: string = 'assemblyscript/asc';
 const folder = fileURLToPath(new URL('./assembly', import.meta.url));
 
-// The memory is the caller's, of up to 4 GiB, which is what addresses reach. No checks of arguments: @coll/core makes them.
+// The caller provides the memory, of at most 4 GiB. @coll/core checks arguments.
 const flags = [
   '--optimizeLevel 3 --shrinkLevel 0 --converge --noAssert --runtime stub',
   '--importMemory --sharedMemory --initialMemory 1 --maximumMemory 65536',
@@ -31,7 +34,7 @@ async function compileKernels(): Promise<Uint8Array> {
   return bytes;
 }
 
-/** The module packages/core/src/wasm/kernel-bytes.ts: the compiled kernels as text. */
+/** The text of packages/core/src/wasm/kernel-bytes.ts, which contains the compiled kernels. */
 export async function kernelModule(): Promise<string> {
   const text = Buffer.from(await compileKernels()).toString('base64');
   return `// Compiled from tools/wasm/assembly by \`npm run wasm -w @coll/wasm-kernels\`; the tests compare.

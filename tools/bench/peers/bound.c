@@ -1,5 +1,5 @@
-// The memory's own speed: BENCH_RANKS threads, each of which adds 1 to every element of a buffer of its own, in place. Nothing that
-// reads and writes the buffers of all ranks once can be faster, whatever it computes.
+// Measures the memory bound: BENCH_RANKS threads, each of which adds 1 to every element of its own buffer, in place. No all-reduce that
+// reads and writes every rank's buffer once can be faster, whatever it computes.
 #define _GNU_SOURCE
 #include "trial.h"
 
@@ -25,7 +25,7 @@ struct Member {
   char **argv;
 };
 
-// The last to come runs the work; nobody leaves before that.
+// The last thread to arrive runs the work. No thread returns before that.
 static void meet(struct Team *team, void (*work)(struct Team *, int), int count) {
   const int round = atomic_load(&team->round);
   if (atomic_fetch_add(&team->arrived, 1) + 1 == team->threads) {
@@ -56,16 +56,16 @@ static void agree(void *library, double *values, int count) {
   team->values[member->rank] = values;
   meet(team, take_maxima, count);
   memcpy(values, team->maxima, (size_t)count * sizeof *values);
-  // Who is first must not overwrite the maxima that others still copy.
+  // No thread may overwrite the maxima while others still copy them.
   meet(team, leave, 0);
 }
 
 static void update(void *library, const float *from, float *into, size_t count) {
   struct Team *team = ((const struct Member *)library)->team;
   for (size_t i = 0; i < count; ++i) into[i] = from[i] + 1;
-  // Keeps the compiler from joining the updates of several calls into one.
+  // Prevents the compiler from merging the updates of several calls.
   __asm__ volatile("" : : "r"(into) : "memory");
-  // Threads that take turns on a core are done when the last is, and each by itself seems faster.
+  // Threads that share a core are done when the last one is. Each one alone would seem faster.
   if (team->threads > team->cores) meet(team, leave, 0);
 }
 

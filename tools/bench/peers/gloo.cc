@@ -1,4 +1,5 @@
-// Gloo's ring all-reduce over loopback TCP. One process a rank; they find each other through files in the folder BENCH_STORE.
+// Gloo's ring all-reduce over loopback TCP, with one process per rank. The ranks find each other through files in the folder
+// BENCH_STORE.
 #include "trial.h"
 
 #include <gloo/allreduce.h>

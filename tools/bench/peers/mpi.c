@@ -1,7 +1,7 @@
-// MPI_Allreduce, for Open MPI and MPICH; with BENCH_BACKOFF, MPI_Iallreduce and MPI_Test, which is how @coll/mpi waits.
+// MPI_Allreduce of Open MPI and MPICH. With BENCH_BACKOFF, it calls MPI_Iallreduce and then MPI_Test, and waits like @coll/mpi.
 //
-//   BENCH_BACKOFF=SPINS,YIELDS,MICROS   tests SPINS times at once, then until YIELDS tests with sched_yield between them, then with
-//                                       sleeps of MICROS microseconds; 0 microseconds: yields for ever
+//   BENCH_BACKOFF=SPINS,YIELDS,MICROS   SPINS tests without a pause, then tests with sched_yield between them up to YIELDS, then
+//                                       tests with sleeps of MICROS microseconds (0: it keeps yielding)
 #define _GNU_SOURCE
 #include "trial.h"
 
@@ -45,7 +45,7 @@ static void start_all_reduce(void *library, const float *from, float *into, size
   await((const struct Backoff *)library, &request);
 }
 
-// Waits with the back-off, too, because more ranks than cores would starve each other in a blocking call of MPICH.
+// This waits with the back-off as well: in a blocking call of MPICH, ranks that share a core would starve each other.
 static void agree(void *library, double *values, int count) {
   if (library == NULL) {
     MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

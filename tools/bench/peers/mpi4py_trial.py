@@ -1,4 +1,4 @@
-"""Times mpi4py: python_trial.py says how."""
+"""Times mpi4py; see python_trial.py."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Times the all-reduce of a Python library the way trial.h times that of C libraries.
+"""Times the all-reduce of a Python library, as trial.h times the all-reduce of a C library.
 
 PYTHON mpi4py_trial.py|torch_trial.py WARMUP_MILLIS SAMPLE_MILLIS MIN_SAMPLES MAX_SAMPLES TRIAL...
 
@@ -18,14 +18,16 @@ PERIOD = 7
 
 
 class Library:
-    """What a program says of its library."""
+    """The library of a program, as one rank uses it."""
 
     def __init__(self, rank, ranks, agree, call_of):
         self.rank = rank
         self.ranks = ranks
-        # The elementwise maximum of an array over the ranks, in place; nobody leaves before all have come.
+        # Computes the elementwise maximum of an array over the ranks, in place. No rank returns before all have called
+        # it.
         self.agree = agree
-        # A function of an input and an output, or of None and an array that is both: the function that adds them over the ranks.
+        # Makes the function that sums an input over the ranks into an output. If the input is None, the output is also
+        # the input.
         self.call_of = call_of
 
 
@@ -37,7 +39,7 @@ class Trial:
         self.counts = [int(length) for length in lengths.split(",")]
         self.inputs = [numpy.zeros(count, numpy.float32) for count in self.counts]
         self.outputs = self.inputs if place == "in" else [numpy.zeros(count, numpy.float32) for count in self.counts]
-        # The pattern runs through all arrays as if they were one.
+        # The pattern continues across all arrays.
         pattern = (numpy.arange(sum(self.counts)) % PERIOD + 1).astype(numpy.float32)
         self.patterns = numpy.split(pattern, numpy.cumsum(self.counts)[:-1])
         senders = [None] * len(self.counts) if place == "in" else self.inputs
@@ -57,7 +59,7 @@ class Trial:
             call()
 
     def take(self, batch):
-        """Microseconds a call of a batch."""
+        """Returns the microseconds per call of a batch."""
         nothing = numpy.zeros(1)
         if self.is_fresh:
             self.rewrite()
@@ -66,13 +68,13 @@ class Trial:
         for _ in range(batch):
             self.call()
         taken = perf_counter() - begin
-        # Who shares a core with a rank that has not ended must not rewrite meanwhile.
+        # A rank must not rewrite its input while a rank on the same core is still in its call.
         if self.is_fresh:
             self.library.agree(nothing)
         return taken * 1e6 / batch
 
     def warm_up(self, micros):
-        """Calls until the time is up. Microseconds that a call took in the end, all that belongs to it included."""
+        """Calls until the time is over. Returns the microseconds per call of the last batch, including its overhead."""
         calls = 1
         while True:
             begin = perf_counter()

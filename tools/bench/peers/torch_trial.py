@@ -1,6 +1,6 @@
-"""Times torch.distributed with its backend Gloo: python_trial.py says how.
+"""Times torch.distributed with its backend Gloo; see python_trial.py.
 
-The ranks find each other in the folder BENCH_STORE; BENCH_RANK and BENCH_RANKS say who this one is.
+The ranks find each other through the folder BENCH_STORE. BENCH_RANK is this rank, and BENCH_RANKS the number of ranks.
 """
 
 import os

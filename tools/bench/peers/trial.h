@@ -1,9 +1,9 @@
-// Times another library's all-reduce the way measurement.ts times ours. Each library's program brings the Peer.
+// Times another library's all-reduce as measurement.ts times coll's. The program of each library provides the Peer.
 //
 //   PROGRAM WARMUP_MILLIS SAMPLE_MILLIS MIN_SAMPLES MAX_SAMPLES TRIAL...
 //
-// A trial is `still:in:1024` or `fresh:out:1000,2048000`: the lengths of the float32 tensors that are summed over the ranks, in place
-// or into other memory, one call after the other. Rank 0 prints a line of JSON for each.
+// A trial such as `still:in:1024` or `fresh:out:1000,2048000` has the kind of inputs, the place of the output, and the lengths of
+// float32 tensors, which are summed over the ranks one call after the other. Rank 0 prints a line of JSON per trial.
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 struct Peer {
   int rank;
   int ranks;
-  // Whether a call leaves the sum over the ranks, which is then looked at.
+  // Whether a call computes the sum over the ranks, which is then checked.
   int sums;
   void *library;
-  // Sums over the ranks; in place where both are one.
+  // Sums over the ranks. If `from` equals `into`, the sum is in place.
   void (*all_reduce)(void *library, const float *from, float *into, size_t count);
-  // The elementwise maximum over the ranks, in place; nobody leaves before all have come.
+  // Computes the elementwise maximum over the ranks, in place. No rank returns before all have called it.
   void (*agree)(void *library, double *values, int count);
 };
 
@@ -79,7 +79,7 @@ static void call(const struct Trial *trial) {
   }
 }
 
-// Microseconds a call of a batch.
+// The microseconds per call of a batch.
 static double take(const struct Trial *trial, int batch) {
   double nothing = 0;
   if (trial->is_fresh) {
@@ -89,12 +89,12 @@ static double take(const struct Trial *trial, int batch) {
   const double begin = now_micros();
   for (int i = 0; i < batch; ++i) call(trial);
   const double taken = now_micros() - begin;
-  // Who shares a core with a rank that has not ended must not rewrite meanwhile.
+  // A rank must not rewrite its input while a rank on the same core is still in its call.
   if (trial->is_fresh) trial->peer->agree(trial->peer->library, &nothing, 1);
   return taken / batch;
 }
 
-// Calls until the time is up. Microseconds that a call took in the end, all that belongs to it included.
+// Calls until the time is over. Returns the microseconds per call of the last batch, including its overhead.
 static double warm_up(const struct Trial *trial, double micros) {
   for (int calls = 1;; calls *= 2) {
     const double begin = now_micros();

@@ -14,7 +14,7 @@ export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   'reduction-to-one': reductionToOneAlgorithm(),
 };
 
-/** The plug-ins that play them, with their default options. */
+/** The plug-ins of the algorithms, with their default options. */
 export const plugins: Readonly<Record<AlgorithmName, Plugin<never>>> = {
   ring,
   direct,

@@ -1,13 +1,17 @@
 import type { CollectiveKind } from '@coll/core';
 
-/** Bytes of a call by its time, in GB/s; what nccl-tests calls algbw. `bytes` is the larger of a rank's input and output. */
+/**
+ * Bytes of a call divided by its time, in GB/s (algbw of nccl-tests). `bytes` is the larger of a rank's
+ * input and output.
+ */
 export function algorithmGBs(bytes: number, micros: number): number {
   return bytes / micros / 1e3;
 }
 
 /**
- * What nccl-tests calls busbw: `algorithmGBs` times the share of the bytes that has to cross a link of each rank whatever the
- * algorithm, so that figures of different kinds and rank counts compare with the speed of the hardware.
+ * Bus bandwidth (busbw of nccl-tests): `algorithmGBs` times the share of the bytes that must cross each
+ * rank's link with any algorithm. It compares different kinds and numbers of ranks with the speed of the
+ * hardware.
  */
 export function busGBs(kind: CollectiveKind, ranks: number, bytes: number, micros: number): number {
   return algorithmGBs(bytes, micros) * busFactor(kind, ranks);

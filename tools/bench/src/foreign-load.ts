@@ -1,19 +1,26 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Above this share, other programs disturb figures more than what is measured differs. */
+/**
+ * If other programs use more than this share of the machine, they disturb figures more than the measured
+ * differences.
+ */
 export const tolerableLoad = 0.05;
 
 const lookMillis = 400;
 
-/** CPU time in ticks of the system: of all cores, of all programs on them, and of this process and all that come from it. */
+/** CPU time in ticks: of all cores, of all programs, and of this process with its descendants. */
 interface Ticks {
   readonly all: number;
   readonly busy: number;
   readonly own: number;
 }
 
-/** The share of the machine that other programs take from now until the result is called; undefined where the system does not tell. */
+/**
+ * Starts to watch the load.
+ * @returns a function that returns the share of the machine that other programs have used since, or
+ * undefined if the system does not report it
+ */
 export function watchForeignLoad(): () => number | undefined {
   const before = ticks();
   return () => {
@@ -24,7 +31,7 @@ export function watchForeignLoad(): () => number | undefined {
   };
 }
 
-/** Waits for the machine to be quiet, but no longer than that; false where it never was. */
+/** Waits until the machine is quiet, at most `limitSeconds`. @returns false if it never was */
 export async function untilQuiet(limitSeconds: number): Promise<boolean> {
   for (const end = performance.now() + limitSeconds * 1000; performance.now() < end; ) {
     const foreignLoad = watchForeignLoad();
@@ -43,27 +50,30 @@ function ticks(): Ticks | undefined {
     const busy = (user as number) + (nice as number) + (system as number);
     return { all: busy + idle + wait, busy, own: ticksOfFamily(process.pid) };
   } catch {
-    // Not a Linux.
+    // Only Linux has these files.
     return undefined;
   }
 }
 
-/** A process as it was found. */
+/** A running process. */
 export interface Running {
   readonly pid: number;
   readonly parent: number;
-  /** When it was started, in ticks: tells it from a later process of the same number. */
+  /** Its start time in ticks, which distinguishes it from a later process with the same number. */
   readonly started: number;
-  /** Its own, and of children that it waited for. */
+  /** Its own CPU time, and the time of the ended children that it has waited for. */
   readonly ticks: number;
 }
 
-/** CPU time in ticks, of which Linux has a hundred a second, of a process and all that come from it: ranks live from round to round. */
+/**
+ * The CPU time of a process and its descendants in ticks, of which Linux has 100 per second. Ranks live
+ * from round to round.
+ */
 export function ticksOfFamily(eldest: number): number {
   return familyOf(eldest).reduce((sum, { ticks }) => sum + ticks, 0);
 }
 
-/** A process and all that come from it; nothing where the system does not tell. */
+/** A process and its descendants; empty if the system does not list processes. */
 export function familyOf(eldest: number): Running[] {
   if (!existsSync('/proc/stat')) return [];
   const all = readdirSync('/proc').flatMap((name) => running(Number(name)) ?? []);
@@ -72,7 +82,7 @@ export function familyOf(eldest: number): Running[] {
   return family;
 }
 
-/** Whether it has not ended. */
+/** Whether the process is still running. */
 export function isRunning({ pid, started }: Running): boolean {
   return running(pid)?.started === started;
 }
@@ -81,12 +91,12 @@ function running(pid: number): Running | undefined {
   if (Number.isNaN(pid)) return undefined;
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program, which may hold anything, ends with the last parenthesis.
+    // The program name may contain any character, and ends with the last parenthesis.
     const fields = fieldsOf(status.slice(status.lastIndexOf(')') + 1));
     const ticks = fields.slice(12, 16).reduce((sum, time) => sum + time, 0);
     return { pid, parent: fields[2] as number, started: fields[20] as number, ticks };
   } catch {
-    // It has ended meanwhile.
+    // The process has ended.
     return undefined;
   }
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { bytesPerElement } from './sizes.js';
 
-/** Networks whose gradients are measured: lengths of their tensors, last layer first, from the published architectures. */
+/** Networks whose gradients are measured, by their published architectures. */
 export const gradientSets = ['resnet50', 'bert-base', 'gpt2-small'] as const;
 export type GradientSet = (typeof gradientSets)[number];
 
-/** Elements of each tensor, in the order in which a backward pass completes them. */
+/** The lengths of a network's tensors, in the order in which a backward pass completes them: the last layer first. */
 export function gradientLengths(set: GradientSet): number[] {
   const file = new URL(`../gradsets/${set}.txt`, import.meta.url);
   return readFileSync(file, 'utf8').trim().split('\n').map(Number);

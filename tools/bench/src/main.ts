@@ -14,14 +14,14 @@ async function main(): Promise<void> {
     else await measureAgainst(request, request.against);
     return;
   }
-  // Drawing takes a library that measuring does without.
+  // Drawing needs a library that measuring does not need.
   const { readLines, writeCounts, writeReport } = await import('./report/write-report.js');
   if (request.command === 'scale') writeCounts(await takeCounts(request.ranks));
   else if (request.command === 'figures') writeReport(await takeFigures());
   else writeReport(request.from === undefined ? [] : readLines(request.from));
 }
 
-// Without a listener the process would die at once, and leave a peer's processes behind.
+// Without a listener, a signal would end this process at once, and leave the processes of a peer running.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
 }

@@ -30,10 +30,10 @@ const full: Thoroughness = {
   effort: { warmupMillis: 40, sampleMillis: 150, minSamples: 3, maxSamples: 300 },
 };
 
-// Generous: the slowest case of a peer takes many calls of seconds each before it prints anything.
+// A long time, because the slowest case of a peer makes many calls of seconds before it prints a figure.
 const silenceSeconds = 180;
 
-/** Measures what is asked for, and prints it. @throws UsageError, WrongResultError */
+/** Measures the requested cases, and prints the rows. @throws UsageError, WrongResultError */
 export async function measureCases(request: MeasureRequest): Promise<void> {
   const { format, out } = request;
   if (out !== undefined) writeFileSync(out, '');
@@ -48,19 +48,19 @@ export async function measureCases(request: MeasureRequest): Promise<void> {
   warnOf(rows);
 }
 
-/** Measures what is asked for; progress goes to stderr. @throws UsageError, WrongResultError */
+/** Measures the requested cases. Progress goes to stderr. @throws UsageError, WrongResultError */
 export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row | FailedRow> {
   const settings = settingsOf(request);
   for (const session of sessionsFor(request)) yield* runSession(session, settings);
 }
 
-/** All that is asked for. @throws UsageError */
+/** The sessions of all requested cases. @throws UsageError */
 export function sessionsFor(request: MeasureRequest): Session[] {
   const selection = selectionOf(request);
   return request.suites.flatMap((suite) => request.ranks.flatMap((ranks) => suites[suite](selection, ranks)));
 }
 
-/** How the requested cases are measured. From here on, threads and processes of ranks find the requested number of cores. */
+/** How the requested cases are measured. Afterwards, ranks use the requested number of cores. */
 export function settingsOf(request: MeasureRequest): RunSettings {
   if (request.emulateCores !== undefined) process.env['COLL_CORES'] = String(request.emulateCores);
   return {
@@ -86,7 +86,10 @@ function selectionOf(request: MeasureRequest): Selection {
   return { ...request, engines, peers, hasBound };
 }
 
-/** Those that are asked for, or else all that work here. @throws UsageError where one that is asked for does not */
+/**
+ * The requested engines, or else all that work on this machine. @throws UsageError if a requested engine
+ * does not work
+ */
 function usableEngines(wanted: readonly EngineName[] | undefined): readonly EngineName[] {
   return (wanted ?? engineNames).filter((name) => {
     const reason = whyNot(name);
@@ -97,7 +100,7 @@ function usableEngines(wanted: readonly EngineName[] | undefined): readonly Engi
   });
 }
 
-/** Those that are installed: without the others there are still our own figures. */
+/** The installed peers. If some are missing, the others and coll are still measured. */
 function usablePeers(wanted: readonly PeerName[]): readonly PeerName[] {
   return wanted.filter((peer) => {
     const reason = whyMissing(peer);
@@ -106,7 +109,7 @@ function usablePeers(wanted: readonly PeerName[]): readonly PeerName[] {
   });
 }
 
-/** Says which of them failed, and how many other programs disturbed. */
+/** Prints the failed cases, and how many figures other programs disturbed. */
 export function warnOf(rows: readonly (Row | FailedRow)[]): void {
   for (const row of rows)
     if (!isMeasured(row))
@@ -122,7 +125,7 @@ export function warnOfLoad(rows: readonly Pick<CaseRow, 'foreignLoad'>[]): void 
   tell(`${disturbed} of ${rows.length} figures are disturbed: ${told} while they were taken`);
 }
 
-// Stdout belongs to the figures.
+// Prints to stderr, because stdout belongs to the figures.
 export function tell(message: string): void {
   process.stderr.write(`${message}\n`);
 }

@@ -4,48 +4,48 @@ import { checkFirstCall, type Subject } from './subjects/subject.js';
 import { Ticking, type Ticks } from './ticking.js';
 import { describeTrial, type InputKind, type Trial } from './trial.js';
 
-/** How much time goes into a trial, in each round. */
+/** The time that a trial takes in each round. */
 export interface Effort {
   readonly warmupMillis: number;
   readonly sampleMillis: number;
   readonly minSamples: number;
   readonly maxSamples: number;
-  /** Whether the results of the first call are looked at. */
+  /** Whether the results of the first call are checked. */
   readonly checks: boolean;
 }
 
-/** Microseconds a call, the largest over the ranks, one for each sample. */
+/** The figures of a trial: for each sample, the microseconds per call on the slowest rank. */
 export interface Measurement {
-  /** None if it failed. */
+  /** Empty if the trial failed. */
   readonly samples: Float64Array;
   /**
-   * Microseconds a call, on average over a rank's whole loop, what the garbage collector took included; the largest over the ranks.
-   * None if it failed.
+   * Mean microseconds per call over the whole loop of the slowest rank, including garbage collection.
+   * Undefined if the trial failed.
    */
   readonly meanMicros?: number;
-  /** Only where timers ticked meanwhile. */
+  /** Only if timers were counted. */
   readonly ticks?: Ticks;
-  /** Why there are no samples, for people. */
+  /** The reason, if there are no samples. */
   readonly failure?: string;
 }
 
 const batchMillis = 1;
 const maxBatch = 10_000;
-// The JavaScript of a call is slow until V8 has compiled it. For the longest path that takes some ten thousand calls, and while the ranks
-// keep all cores busy, a few hundred milliseconds; of calls that take long, a few must do.
+// Calls are slow until V8 has compiled them. For the longest path, that takes some ten thousand calls and, while ranks
+// keep all cores busy, a few hundred milliseconds. Calls that take long get fewer warm-up calls.
 const warmUpCalls = 8192;
 const warmUpPatience = 5;
 const leastWarmUpCalls = 32;
 const longestWarmUpPatience = 20;
-// Ranks that share cores share the time in which V8 compiles for each of them.
+// With more ranks than cores, V8 compiles for each rank on shared cores.
 const mostRanksPerCore = 10;
-// Shares of timers take more of them than medians take calls.
+// A share of late timers needs more calls than a median.
 const tickingFactor = 15;
 
 /**
- * Measures what a subject does, together with the other ranks, which do the same: how often is agreed upon. One sample is a batch of
- * back-to-back calls divided by its length; with fresh inputs, a single call after all ranks have rewritten theirs, and before
- * any does so again.
+ * Measures a subject together with the other ranks, which agree on the number of calls. A sample is the
+ * time of a batch of successive calls, divided by its length. With fresh inputs, a sample is a single call:
+ * all ranks rewrite their inputs before it, and wait for each other before the next rewrite.
  * @throws WrongResultError
  */
 export async function measure(subject: Subject, trial: Trial, effort: Effort): Promise<Measurement> {
@@ -60,21 +60,21 @@ export async function measure(subject: Subject, trial: Trial, effort: Effort): P
   const ticking = isTicking ? new Ticking() : undefined;
   const samples = await collect(take, batch, clamp(wanted, effort.minSamples, effort.maxSamples));
   const ticks = ticking?.end();
-  // The mean of a rank's own samples: that of the largest over the ranks would add up what disturbed each of them.
+  // The mean of this rank's samples. The mean of the maxima would add up the disturbances of all ranks.
   const maxima = Float64Array.of(...samples, meanOf(samples));
   await subject.agree(maxima);
   const figures = { samples: maxima.subarray(0, -1), meanMicros: maxima.at(-1) as number };
   return ticks ? { ...figures, ticks: await agreeOnTicks(subject, ticks) } : figures;
 }
 
-/** What the thread whose timers were late the most has to tell. */
+/** The figures of the thread with the latest timers. */
 async function agreeOnTicks(subject: Subject, { count, onTimeShare, worstMillis }: Ticks): Promise<Ticks> {
   const maxima = Float64Array.of(1 - onTimeShare, worstMillis);
   await subject.agree(maxima);
   return { count, onTimeShare: 1 - (maxima[0] as number), worstMillis: maxima[1] as number };
 }
 
-/** Takes one sample: microseconds a call of a batch. */
+/** Takes a sample: the microseconds per call of a batch. */
 type Taker = (batch: number) => number | Promise<number>;
 
 function takerOf(subject: Subject, input: InputKind): Taker {
@@ -111,8 +111,9 @@ async function time(subject: Subject, batch: number): Promise<number> {
 }
 
 /**
- * Calls until the time is up, more and more at once, and some thousand at once at last unless that takes too long. Microseconds that a call took in the
- * end, all that belongs to it included.
+ * Warms up: calls more and more at a time until the time is over, and at last several thousand calls,
+ * unless that takes too long.
+ * @returns the microseconds per call of the last batch, including its overhead
  */
 async function warmUp(
   subject: Subject,

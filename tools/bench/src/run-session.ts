@@ -21,20 +21,20 @@ import { openVenue } from './venues/open-venue.js';
 import type { Venue } from './venues/venue.js';
 
 export interface RunSettings {
-  /** How often the turns of a piece are taken. */
+  /** How often each turn is measured. */
   readonly rounds: number;
   readonly effort: Omit<Effort, 'checks'>;
-  /** The longest wait, before each round of a piece, for other programs to leave the machine alone. */
+  /** The longest wait for other programs to become idle, before each round of a piece. */
   readonly patienceSeconds: number;
-  /** How often a round that other programs disturbed is taken again. The least disturbed counts. */
+  /** How often a disturbed round is repeated. The least disturbed one counts. */
   readonly repetitions: number;
-  /** A peer that prints no figure for that long hangs, and is ended. */
+  /** A peer that prints no figure for this time counts as hung, and is killed. */
   readonly silenceSeconds: number;
   readonly machine: Machine;
   readonly onProgress: (message: string) => void;
 }
 
-/** Measures piece by piece; the rows of a piece come when all its rounds are over. @throws WrongResultError */
+/** Measures piece by piece, and yields the rows of a piece after all its rounds. @throws WrongResultError */
 export async function* runSession(session: Session, settings: RunSettings): AsyncGenerator<Row | FailedRow> {
   const venues = new Venues(session.ranks, settings.silenceSeconds);
   try {
@@ -56,18 +56,18 @@ export function sizesOf(piece: Piece): string {
   return least === most ? `${least}` : `${least} to ${most}`;
 }
 
-/** What the turns of a piece gave when they were taken once. */
+/** The measurements of one round of a piece. */
 export interface Round {
   readonly measured: ReadonlyMap<Trial, Measurement>;
   readonly foreignLoad: number | undefined;
 }
 
-/** Opens the place of a turn when it is first needed. */
+/** Opens the venue of a turn when it is first needed. */
 export interface Places<T extends Turn = Turn> {
   open(turn: T): Venue;
 }
 
-/** Takes all rounds of a piece. `failures` has the trials that failed. */
+/** Measures all rounds of a piece. `failures` contains the failed trials. */
 export async function takeRounds<T extends Turn>(
   piece: readonly T[],
   places: Places<T>,
@@ -83,7 +83,7 @@ export async function takeRounds<T extends Turn>(
   return { rounds, failures };
 }
 
-/** The largest share of the machine that other programs took in a round; undefined if the system does not tell. */
+/** The largest share of the machine that other programs used in a round; undefined if the system does not report it. */
 export function foreignLoadOf(rounds: readonly Round[]): number | undefined {
   const loads = rounds.flatMap(({ foreignLoad }) => (foreignLoad === undefined ? [] : [foreignLoad]));
   return loads.length > 0 ? Math.max(...loads) : undefined;
@@ -100,10 +100,10 @@ async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): A
   }
 }
 
-/** Trials that are not taken again, and why. */
+/** Failed trials, which are not measured again, with the reasons. */
 type Failures = Map<Trial, string>;
 
-/** Takes all turns, and again where others disturb them. */
+/** Measures all turns of a round, and repeats the round if other programs disturbed it. */
 async function takeRound<T extends Turn>(
   piece: readonly T[],
   places: Places<T>,
@@ -165,7 +165,10 @@ function findingsOf(
   };
 }
 
-/** The trials on as many bytes, and this one, round by round; undefined outside the suite `mpi`. */
+/**
+ * The medians of this trial and of the C programs on the same number of bytes, by round; undefined outside
+ * the suite `mpi`.
+ */
 function besideMpiOf(trial: Trial, alike: readonly Trial[], rounds: readonly Round[]): BesideMpi | undefined {
   const { library } = trial;
   if (library === undefined) return undefined;
@@ -179,7 +182,7 @@ function besideMpiOf(trial: Trial, alike: readonly Trial[], rounds: readonly Rou
   return Object.values(found).every(({ length }) => length > 0) ? found : undefined;
 }
 
-/** How much shorter it takes to reduce while something is computed than afterwards, by the time that the all-reduce takes. */
+/** The time that overlap saves, as a share of the time of the all-reduce. */
 function hiddenShareOf(
   trial: Trial,
   trials: readonly Trial[],
@@ -197,7 +200,7 @@ function hiddenShareOf(
   return (median('after') - median('overlapped')) / (median('after') - median('computed'));
 }
 
-/** The places of one session, opened when they are first needed. */
+/** The venues of a session, opened when they are first needed. */
 class Venues implements Places {
   readonly #ranks: number;
   readonly #silenceSeconds: number;

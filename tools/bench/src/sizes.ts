@@ -2,10 +2,10 @@ import { UsageError } from './usage-error.js';
 
 const units = ['B', 'KiB', 'MiB', 'GiB'] as const;
 
-/** Bytes of one element: everything here is measured on float32. */
+/** Bytes of one element: all benchmarks use float32. */
 export const bytesPerElement = 4;
 
-/** `4`, `64KiB`, `1.5 MiB`: a whole number of float32 elements. @throws UsageError */
+/** Parses a size such as `4`, `64KiB` or `1.5 MiB`, which must be a multiple of 4 bytes. @throws UsageError */
 export function parseBytes(text: string): number {
   const [, amount, unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]iB|B)?$/i.exec(text.trim()) ?? [];
   const power = units.findIndex((known) => known.toLowerCase() === unit.toLowerCase());
@@ -14,7 +14,7 @@ export function parseBytes(text: string): number {
   throw new UsageError(`"${text}" is no size: write 4, 64KiB or 1MiB, a multiple of ${bytesPerElement} bytes`);
 }
 
-/** In the largest unit that keeps the number at 1 or above, with at most one digit after the point. */
+/** Formats bytes in the largest unit that gives a number of at least 1, with at most one decimal. */
 export function formatBytes(bytes: number): string {
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
   const amount = bytes / 1024 ** power;

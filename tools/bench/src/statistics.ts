@@ -1,4 +1,4 @@
-/** What is told of many samples. */
+/** Statistics of samples. */
 export interface Summary {
   readonly median: number;
   readonly min: number;
@@ -25,7 +25,7 @@ function medianOf(sorted: Float64Array): number {
   return (below + above) / 2;
 }
 
-/** The nearest rank: the smallest sample that this share of all samples does not exceed. */
+/** The quantile by nearest rank: the smallest sample that at least this share of all samples does not exceed. */
 function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.ceil(sorted.length * share) - 1] as number;
 }

@@ -1,7 +1,7 @@
-/** How timers fared in a thread. */
+/** How punctual the timers of a thread were. */
 export interface Ticks {
   readonly count: number;
-  /** The share of them that came at most `tolerableMillis` late. */
+  /** The share of the timers that fired at most `tolerableMillis` late. */
   readonly onTimeShare: number;
   readonly worstMillis: number;
 }
@@ -9,8 +9,8 @@ export interface Ticks {
 export const tolerableMillis = 5;
 
 /**
- * A timer of one millisecond that counts how late it comes. A timer is due every millisecond, also while the thread is kept from
- * its event loop: those are late by the time until it is let go.
+ * Measures the delay of 1 ms timers. A timer is due every millisecond, also while the thread is blocked:
+ * timers that are due then are late by the rest of the blocked time.
  */
 export class Ticking {
   readonly #begin = performance.now();
@@ -19,7 +19,7 @@ export class Ticking {
   #onTime = 0;
   #worst = 0;
 
-  /** What has been counted up to now; counting ends. */
+  /** Stops, and returns the counts. */
   end(): Ticks {
     clearInterval(this.#timer);
     this.#tick();
@@ -40,7 +40,7 @@ export class Ticking {
   }
 }
 
-/** The figures of several threads or rounds together: the worst of them. */
+/** The worst figures of several threads or rounds. */
 export function worstOf(ticks: readonly Ticks[]): Ticks | undefined {
   if (ticks.length === 0) return undefined;
   return {

@@ -18,51 +18,54 @@ export const suiteNames = [
 ] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
-/** `sync`: a thread a rank, which blocks; `async`: a thread a rank, which awaits; `controller`: one thread that holds all ranks, and awaits. */
+/**
+ * `sync`: a thread per rank, which blocks. `async`: a thread per rank, which awaits. `controller`: one
+ * thread that has all ranks, and awaits.
+ */
 export const forms = ['sync', 'async', 'controller'] as const;
 export type Form = (typeof forms)[number];
 
-/** `still`: the same buffers again and again, untouched. `fresh`: every rank rewrites its input before each call. */
+/** `still`: the same unchanged buffers in each call. `fresh`: every rank rewrites its input before each call. */
 export const inputKinds = ['still', 'fresh'] as const;
 export type InputKind = (typeof inputKinds)[number];
 
-/** Whether a call's output is the memory of its input, or other memory. */
+/** Whether the output is in place, or in other memory. */
 export const places = ['in', 'out'] as const;
 export type Place = (typeof places)[number];
 
-/** `arena`: what the communicator's group allocates. `ordinary`: any other array. */
+/** `arena`: memory that the communicator's group allocates. `ordinary`: any other array. */
 export type Memory = 'arena' | 'ordinary';
 
-/** What groups work on; they have memory of their own where they share it. */
+/** The memory that is measured over each transport. Groups only have their own memory if they share it. */
 export const memoriesOver: Readonly<Record<Transport, readonly Memory[]>> = {
   'shared-memory': ['arena', 'ordinary'],
   tcp: ['ordinary'],
 };
 
-/** What is called over and over. */
+/** The measured call. */
 export type Work =
   /** A communicator's collective on one buffer. */
   | { readonly type: 'collective'; readonly kind: CollectiveKind }
-  /** A communicator's all-reduce of a list of tensors in one call, as pieces of one buffer. */
+  /** A communicator's all-reduce of a list of tensors in one call, as if they were one buffer. */
   | { readonly type: 'pieces' }
   /** A replica context's all-reduce of one array, or of a list. */
   | { readonly type: 'context'; readonly memory: CallMemory }
-  /** Cross-device ops' reduce of one value to its own devices. */
+  /** Cross-device ops' `reduce` of one value to its own devices. */
   | { readonly type: 'reduce'; readonly memory: CallMemory }
-  /** Cross-device ops' all-reduce of a list of tensors; on known memory unless `memory` is given. */
+  /** Cross-device ops' all-reduce of a list of tensors. Default of `memory`: known. */
   | {
       readonly type: 'batch';
       readonly bytesPerPack: number;
       readonly packing?: PackingOptions;
       readonly memory?: CallMemory;
     }
-  /** A strategy's run of replicas that do nothing: a function in this thread, or a module in worker threads. */
+  /** A strategy's `run` of idle replicas: a function in this thread, or a module in worker threads. */
   | { readonly type: 'run' }
   /** A replica context's all-reduce of a list of tensors that are computed one after the other, the last one first. */
   | Overlap
-  /** A communicator's all-reduce while timers of a millisecond tick in the thread that awaits it. */
+  /** A communicator's all-reduce while 1 ms timers run in the thread that awaits it. */
   | { readonly type: 'ticking' }
-  /** A plain copy of memory, which everything is compared with. */
+  /** A plain copy of memory, for comparison. */
   | { readonly type: 'copy' };
 
 /**
@@ -82,10 +85,10 @@ export type Work =
 export const callMemory = ['known', 'new', 'result', 'both', 'alone', 'both-alone'] as const;
 export type CallMemory = (typeof callMemory)[number];
 
-/** The part of the API that a trial calls. */
+/** The part of coll's API that a trial calls. */
 export type Level = 'communicator' | 'ops' | 'context' | 'strategy';
 
-/** Undefined if a trial calls none of it. */
+/** The level of a trial; undefined if it calls nothing of coll's API. */
 export function levelOf({ engine, work }: Trial): Level | undefined {
   if (engine === 'peer' || engine === 'copy' || engine === 'bound') return undefined;
   switch (work.type) {
@@ -108,36 +111,39 @@ export function levelOf({ engine, work }: Trial): Level | undefined {
 
 export interface Overlap {
   readonly type: 'overlap';
-  /** `computed`: the computation alone. `after`: it, then the all-reduce. `overlapped`: an all-reduce of promises meanwhile. */
+  /**
+   * `computed`: only the computation. `after`: the computation, then the all-reduce. `overlapped`: an
+   * all-reduce of promises during the computation.
+   */
   readonly order: 'computed' | 'after' | 'overlapped';
-  /** Whether the replica's own thread computes, or waits for somebody who does, such as another device. */
+  /** Whether the replica's own thread computes. Otherwise it waits, as for a device that computes. */
   readonly isBusy: boolean;
   readonly bytesPerPack: number;
-  /** Of all tensors together, each its share by length. */
+  /** The time of all tensors together. Each tensor takes a share by its length. */
   readonly computeMillis: number;
 }
 
-/** One case at one size. Plain data: it is posted to the threads that run it. */
+/** One case at one size. It is plain data, because it is sent to the threads and processes that measure it. */
 export interface Trial {
   readonly suite: SuiteName;
   readonly name: string;
   readonly work: Work;
-  /** `bound`: as many threads as ranks, each of which updates memory of its own. */
+  /** `bound`: a thread per rank, each of which updates its own memory. */
   readonly engine: EngineName | 'mpi' | 'peer' | 'copy' | 'bound';
-  /** Only where an engine of ours is measured. */
+  /** Only for engines of coll. */
   readonly form?: Form;
   readonly algorithm?: AlgorithmName;
   readonly peer?: PeerName;
   readonly gradients?: string;
   /** Only in the suite `mpi`. */
   readonly library?: MpiName;
-  /** Only where ranks are processes of ours. */
+  /** Only for processes of coll. */
   readonly transport?: Transport;
   readonly memory?: Memory;
   readonly input: InputKind;
   readonly place: Place;
   readonly ranks: number;
-  /** Elements of each tensor: of a rank's input, or its output where that is larger. */
+  /** The elements of each tensor: of a rank's input or output, whichever is larger. */
   readonly counts: readonly number[];
 }
 
@@ -149,14 +155,14 @@ export function bytesOf(trial: Trial): number {
   return elementsOf(trial) * bytesPerElement;
 }
 
-/** For people. */
+/** Names a trial, for people. */
 export function describeTrial(trial: Trial): string {
   const { suite, name, engine, form, ranks } = trial;
   const player = form === undefined ? engine : `${engine} ${form}`;
   return `${suite}, ${name}, ${player}, ${ranks} ranks, ${formatBytes(bytesOf(trial))}`;
 }
 
-/** Trials that are run in one go at one place. */
+/** Trials that one venue measures together. */
 export interface Turn {
   readonly venue: VenueName;
   readonly trials: readonly Trial[];
@@ -171,10 +177,10 @@ export type VenueName =
   | PeerName
   | `mpi-${MpiName}`;
 
-/** Turns that are taken one after the other, round after round, so that what changes on the machine meets all of them. */
+/** Turns that run one after the other in every round, so that changes of the machine affect all of them. */
 export type Piece = readonly Turn[];
 
-/** Pieces for which threads and memory are kept. */
+/** Pieces that share threads and memory. */
 export interface Session {
   readonly label: string;
   readonly ranks: number;

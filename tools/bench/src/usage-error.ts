@@ -1,4 +1,4 @@
-/** What was asked for makes no sense, or cannot be done on this machine: one line for the user, exit code 2. */
+/** The request makes no sense, or is impossible on this machine. The program prints one line and exits with code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -6,7 +6,7 @@ import { ticksOfFamily } from '../src/foreign-load.js';
 const child = `const { spawn } = require('node:child_process');
 spawn(process.execPath, ['-e', process.argv[1]], { stdio: 'inherit' });`;
 
-/** Takes half a second of a core, says so, and lives on until its input ends. */
+/** Uses half a second of CPU time, reports it, and runs until its input ends. */
 const grandchild = `while (process.cpuUsage().user < 500_000);
 console.log('done');
 process.stdin.resume();`;

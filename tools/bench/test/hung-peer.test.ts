@@ -18,7 +18,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** An mpirun that prints one figure, then hangs with its rank when it is started first; both ignore a request to end. */
+/** An mpirun that prints one figure, and hangs with its rank when it is first started. Both ignore SIGTERM. */
 function writeHangingMpirun(): void {
   const rank = `trap '' TERM; echo $$ > ${folder}/rank; while :; do sleep 1; done`;
   const lines = [

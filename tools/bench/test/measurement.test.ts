@@ -15,7 +15,7 @@ const trialOf = (input: InputKind): Trial => ({
   counts: [1],
 });
 
-/** A subject that notes down what is done with it: (r)ewrite, (c)all, (a)gree. */
+/** A subject that records its calls: (r)ewrite, (c)all, (a)gree. */
 function notingSubject(isSync: boolean) {
   const notes: string[] = [];
   const subject: Subject = {
@@ -80,7 +80,7 @@ it('a measurement counts timers that fire while calls are awaited, and reports t
   const waiting: Subject = {
     ...subject,
     call: () => new Promise((resolve) => setTimeout(resolve, 3)),
-    // Another thread, which was kept from its loop.
+    // The figures of another thread, whose event loop was blocked.
     agree: (values) => (values.length === 2 ? values.set([0.25, 40]) : undefined),
   };
   const trial: Trial = { ...trialOf('still'), work: { type: 'ticking' } };

@@ -9,7 +9,7 @@ it('a ticking timer is due every millisecond, and late if the thread blocks its 
     expect(ticking.end()).toEqual({ count: 90, onTimeShare: 1, worstMillis: 0 });
     const blocked = new Ticking();
     vi.advanceTimersByTime(80);
-    // Time goes by, and no timer gets to run: 20 are due, those of the last 6 milliseconds are at most 5 late.
+    // Time passes without any timer: 20 are due, and those of the last 6 milliseconds are at most 5 ms late.
     const now = performance.now();
     vi.spyOn(performance, 'now').mockReturnValue(now + 20);
     expect(blocked.end()).toEqual({ count: 100, onTimeShare: 0.86, worstMillis: 19 });

@@ -10,7 +10,10 @@ import {
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 
-/** An algorithm of the docs, which may depend on how many workers there are, or on how many ranks where each is alone. */
+/**
+ * An algorithm of the docs. It may depend on the number of workers; if each worker has one rank, that is
+ * the number of ranks.
+ */
 export interface Contender {
   readonly name: string;
   algorithmFor(workers: number): Algorithm;
@@ -51,14 +54,14 @@ export const directRechd: Contender = {
     hierarchicalAlgorithm({ workers, within: directAlgorithm(), across: recursiveHalvingDoublingAlgorithm() }),
 };
 
-/** How ranks are spread, and what is played there. */
+/** How many ranks each worker has, and the algorithms to compare. */
 export interface Setting {
   readonly name: 'flat' | 'two-level';
   readonly ranksPerWorker: number;
   readonly contenders: readonly Contender[];
 }
 
-/** What the docs price and simulate. */
+/** The settings that the docs price and simulate. */
 export const settings: readonly Setting[] = [
   { name: 'flat', ranksPerWorker: 1, contenders: [ring, direct, rechd, pscpu, hierarchicalCopy, reductionToOne] },
   {
@@ -68,7 +71,7 @@ export const settings: readonly Setting[] = [
   },
 ];
 
-/** What the docs draw, and whose tables they show: among four ranks, in two workers where these play a part. */
+/** The algorithms that the docs draw and describe, for four ranks. Algorithms that need workers get two of them. */
 export const drawn: readonly Contender[] = [
   ring,
   { name: 'xring', algorithmFor: () => ringAlgorithm({ workers: 2, subChunks: 2 }) },
@@ -82,10 +85,10 @@ export const drawn: readonly Contender[] = [
   { ...directRing, algorithmFor: () => directRing.algorithmFor(2) },
 ];
 
-/** What is priced and drawn. */
+/** The collective that the docs price and draw. */
 export const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 
-/** An algorithm in a setting, among so many ranks. */
+/** An algorithm in a setting, with a number of ranks. */
 export interface Case {
   readonly setting: Setting;
   readonly name: string;
@@ -93,7 +96,7 @@ export interface Case {
   readonly algorithm: Algorithm;
 }
 
-/** All that there is in the settings, among as many ranks as these. */
+/** All algorithms of the settings, for each of these numbers of ranks that they support. */
 export function* casesAmong(counts: readonly number[]): Iterable<Case> {
   for (const setting of settings) {
     const { ranksPerWorker, contenders } = setting;

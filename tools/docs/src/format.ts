@@ -5,20 +5,20 @@ function threeDigits(value: number): string {
   return Number(value.toPrecision(3)).toFixed(Math.max(0, Math.min(digits, 6)));
 }
 
-/** Seconds in the unit that reads best. */
+/** Formats seconds in the unit that reads best. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 1e-3) return `${threeDigits(seconds * 1e6)} µs`;
   return seconds < 1 ? `${threeDigits(seconds * 1e3)} ms` : `${threeDigits(seconds)} s`;
 }
 
-/** Bytes in the largest unit in which they are a whole number. */
+/** Formats bytes in the largest unit that gives a whole number. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   const power = bytes === 0 ? 0 : units.findLastIndex((_, index) => bytes % 1024 ** index === 0);
   return `${bytes / 1024 ** power} ${units[power]}`;
 }
 
-/** With a comma between thousands. */
+/** Formats a number with commas between thousands. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }

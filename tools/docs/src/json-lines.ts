@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = (name: string): URL => new URL(`../../../docs/figures/${name}.jsonl`, import.meta.url);
 
-/** The rows of a file of figures. */
+/** Reads the rows of a file of figures. */
 export function readRows<Row>(name: string): Row[] {
   const lines = readFileSync(file(name), 'utf8').trim().split('\n');
   return lines.map((line) => JSON.parse(line) as Row);

@@ -11,7 +11,7 @@ export function markdownFiles(): readonly string[] {
   return listed.filter((file) => file !== '' && existsSync(path.join(repository, file))).sort();
 }
 
-/** What users read: the pages of the site, and the READMEs. */
+/** The pages that users read: the site and the READMEs. */
 export function userPages(): readonly string[] {
   return markdownFiles().filter((file) => /^docs\/|(^|\/)README\.md$/.test(file));
 }

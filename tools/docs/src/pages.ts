@@ -14,10 +14,10 @@ import { comparisonTable } from './simulation/comparison-table.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-/** How many ranks are in pictures, and in the tables beside them. */
+/** The number of ranks in pictures, and in the tables beside them. */
 const drawnRanks = 4;
 
-/** The files of the docs that are made from schedules, packs and figures, by their paths, with the text that they should have. */
+/** The files of the docs that are made from schedules, packs and figures, by their paths, with their current texts. */
 export function madeFiles(): Map<string, string> {
   const pages = [
     ['docs/explanation/algorithms.md', algorithmParts()],
@@ -32,7 +32,7 @@ export function madeFiles(): Map<string, string> {
   ]);
 }
 
-/** Where a made file lies. */
+/** The location of a made file. */
 export function urlOf(file: string): URL {
   return new URL(file, root);
 }

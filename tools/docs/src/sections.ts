@@ -1,7 +1,6 @@
 /**
- * The text of a page with its made parts as they should be. A part stands between `<!-- made: NAME -->` and `<!-- /made -->`.
- *
- * @throws Error where the page lacks a place for a part, or has a place for an unknown one
+ * The page with current parts. A part stands between `<!-- made: NAME -->` and `<!-- /made -->`.
+ * @throws Error if the page has no place for a part, or a place for an unknown part
  */
 export function withParts(page: string, parts: ReadonlyMap<string, string>): string {
   const placed = new Set<string>();

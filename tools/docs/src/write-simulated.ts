@@ -23,7 +23,10 @@ try {
   process.exitCode = 2;
 }
 
-/** Of what is simulated anew, each row is written at once: large groups take long, and the program may be stopped. */
+/**
+ * Simulates all cases that have changed. Each row is written at once, because large groups take long and
+ * the program may be interrupted.
+ */
 function recordAll(known: readonly SimulatedRow[]): void {
   const rows: SimulatedRow[] = [];
   for (const each of casesAmong(simulatedRanks)) {
@@ -33,7 +36,7 @@ function recordAll(known: readonly SimulatedRow[]): void {
   }
 }
 
-/** Prints how groups of one size compare, of any size that SimGrid has the memory for, and records nothing. */
+/** Compares `cost` with the simulator for one size of groups, and prints the result without recording it. */
 function compare(ranks: number, algorithm?: string): void {
   for (const each of casesAmong([ranks])) {
     if (algorithm !== undefined && each.name !== algorithm) continue;

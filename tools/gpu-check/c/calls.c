@@ -1,11 +1,12 @@
 /*
- * What a program in C gets out of the driver and NCCL by plain calls, on the first GPU, alone in its group or as one of two: the measure of what ours adds.
+ * Times plain calls of the driver and of NCCL on the first GPU, with one or two ranks, for comparison with this library.
  *
  *   calls LIBCUDA LIBNCCL ARENA_MIB [RANK FILE]
  *
- * says {"nccl": VERSION} when it is ready, and answers each line "WHAT BYTES CALLS REPETITIONS EACH" with a line of numbers: nanoseconds a call, one number
- * a repetition. WHAT: all-reduce, all-reduce-in-place, copy (on the GPU), up, down (from and to pinned memory). EACH: 1 waits for every call, 0 for all of them
- * at the end. Calls go around in so much memory, so that no cache of the GPU holds it. Two ranks meet at a file. No header of CUDA or NCCL is needed to build it.
+ * Prints {"nccl": VERSION} when it is ready. Answers each line "WHAT BYTES CALLS REPETITIONS EACH" with a line of numbers: the nanoseconds
+ * per call of each repetition. WHAT is all-reduce, all-reduce-in-place, copy (on the GPU), up or down (from or to pinned memory). With
+ * EACH 1, each call is awaited; with 0, all calls are awaited at the end. Calls walk through ARENA_MIB of memory, so that no cache of the
+ * GPU holds their data. Two ranks exchange their id through FILE. The build needs no header of CUDA or NCCL.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -87,7 +88,7 @@ static void open_libraries(const char* cuda_file, const char* nccl_file) {
   BIND(nccl, all_reduce, "ncclAllReduce");
 }
 
-/* The first rank makes the id and leaves it in a file, where the other finds it. */
+/* The first rank creates the id and writes it to a file, which the second rank reads. */
 static UniqueId agreed_id(int rank, const char* meeting) {
   UniqueId id;
   if (rank == 0) DO(unique_id(&id));
@@ -152,7 +153,7 @@ static double repetition(const char* what, size_t bytes, int calls, int each) {
   return (nanoseconds() - begin) / calls;
 }
 
-/* The first element of the result of a call on fresh memory. */
+/* Checks the first element of the result of a call on fresh memory. */
 static void check(const char* what, size_t bytes) {
   float found = 0;
   DO(fill_words(into, 0, 1, stream));

@@ -1,8 +1,9 @@
 /*
- * What the driver says of memory of each kind, on which Gpu.fromPointer relies: mappings LIBCUDA
+ * Prints what the driver reports about memory of each kind, on which Gpu.fromPointer relies: mappings LIBCUDA
  *
- * prints a line of JSON: for memory of the virtual-memory API in two mappings side by side, of a pool, and of cuMemAlloc, the attributes of a pointer, the bytes
- * up to the end of what it lies in, and the rights of the first GPU. A number is -1 where the driver refuses to answer. No header of CUDA is needed.
+ * The output is a line of JSON, for two adjacent mappings of the virtual-memory API, for memory of a pool, and for memory of cuMemAlloc: the
+ * attributes of a pointer, the bytes up to the end of its allocation, and the access rights of the first GPU. A number is -1 if the driver
+ * refuses to answer. The build needs no header of CUDA.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -66,7 +67,7 @@ static void tell(const char* kind, Pointer pointer, const char* end) {
          attribute(kPool, pointer) > 0 ? "true" : "false", left, has_rights ? (long long)rights : -1, end);
 }
 
-/* Two mappings side by side, each of physical memory of its own. */
+/* Makes two adjacent mappings of separate physical memory. */
 static Pointer two_mappings(size_t* bytes_each) {
   const Properties properties = {kPinned, 0, {kDevice, 0}, NULL, {0}};
   const Access access = {{kDevice, 0}, kReadAndWrite};
@@ -101,7 +102,7 @@ int main(int count, char** arguments) {
   const Pointer mapped = two_mappings(&bytes);
   DO(((int (*)(Pointer*, size_t, void*))find("cuMemAllocAsync"))(&pooled, bytes, stream));
   printf("{\"bytesOfMapping\": %zu, ", bytes);
-  /* The doubles have none. */
+  /* The test doubles lack this function. */
   if (dlsym(cuda, "cuMemAlloc_v2") != NULL) {
     DO(((int (*)(Pointer*, size_t))find("cuMemAlloc_v2"))(&plain, bytes));
     tell("allocated", plain, ", ");

@@ -1,6 +1,6 @@
 /*
- * glibc 2.34 gave the function that begins a program a new version. With the older one, which it still has, a program begins on older systems, too. To be linked with
- * --wrap=__libc_start_main.
+ * Makes a program start on older systems: glibc 2.34 gave the start function a new version, and this uses the older version, which newer
+ * systems still have. Link it with --wrap=__libc_start_main.
  */
 #if defined(__x86_64__)
 __asm__(".symver begin,__libc_start_main@GLIBC_2.2.5");

@@ -1,7 +1,7 @@
-"""What PyTorch's all-reduce takes, alone in its group, on the first GPU: torch_calls.py ARENA_MIB.
+"""Times PyTorch's all-reduce with one rank on the first GPU: torch_calls.py ARENA_MIB.
 
-Says who it is in a line of JSON, {"torch", "nccl", "library"}, or {"missing"} where there is no PyTorch with NCCL and a GPU. It then answers lines
-"all-reduce-in-place BYTES CALLS REPETITIONS EACH" with nanoseconds a call, one number a repetition, as c/calls.c does.
+Prints a line of JSON first: {"torch", "nccl", "library"}, or {"missing"} if there is no PyTorch with NCCL or no GPU. Then it answers each line
+"all-reduce-in-place BYTES CALLS REPETITIONS EACH" with the nanoseconds per call of each repetition, like c/calls.c.
 """
 
 import json
@@ -17,7 +17,7 @@ def say(facts):
 
 
 def library_of_nccl():
-    """The file that this process has loaded; None where NCCL is a part of PyTorch itself."""
+    """The NCCL library that this process has loaded; None if NCCL is linked into PyTorch."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         files = {line.split(maxsplit=5)[-1].strip() for line in maps}
     return next((file for file in files if file.endswith("libnccl.so.2")), None)

@@ -1,6 +1,6 @@
 import { type DeviceBuffer, type Gpu, gpus, probe } from '@coll/nccl';
 
-/** Memory of the GPU to work through, from one end to the other, so that no cache holds it. */
+/** A large area of GPU memory. Calls walk through it, so that no cache of the GPU holds their data. */
 export class Arena implements Disposable {
   readonly from: DeviceBuffer;
   readonly into: DeviceBuffer;
@@ -16,7 +16,7 @@ export class Arena implements Disposable {
     return arena;
   }
 
-  /** The byte at which a piece begins: pieces follow each other, and begin again at the end. */
+  /** The byte offset of a piece. Pieces follow each other, and start again at the beginning of the area. */
   place(number: number, bytes: number): number {
     return (number % this.places(bytes)) * bytes;
   }
@@ -31,7 +31,10 @@ export class Arena implements Disposable {
   }
 }
 
-/** How much is done: on a test double enough to see that it goes through. */
+/**
+ * An amount of work: `onGpu` on a GPU, or the smaller `onDouble` on a test double, which shows only that
+ * the code runs.
+ */
 export function amount<T>(onGpu: T, onDouble: T): T {
   return probe().isDouble ? onDouble : onGpu;
 }

@@ -5,10 +5,13 @@ import { build } from 'esbuild';
 
 const here = path.resolve(import.meta.dirname, '..');
 const native = path.resolve(here, '../../native');
-/** That of NCCL, and that of the processes in which strategies have their workers. */
+/** The addon for NCCL, and the native engine, which strategies with several processes need. */
 const addons = ['nccl/build/release/coll_nccl.node', 'engine/build/release/coll_native.node'];
 
-/** Makes all that is carried to the machine with the GPU, but for Node: the checks in one file, the addon, and the programs that they compare with. */
+/**
+ * Makes all files that the machine with the GPU needs, except Node: the checks in one file, the addons, and
+ * the programs for comparison.
+ */
 export async function makeParts(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await build({
@@ -30,11 +33,11 @@ export async function makeParts(folder: string): Promise<void> {
   for (const program of ['calls', 'mappings']) compile([`${program}.c`, 'older_start.c'], path.join(folder, program));
 }
 
-/** A program that runs where glibc is older than here. */
+/** Compiles a program so that it also runs with an older glibc. */
 function compile(sources: readonly string[], program: string): void {
   const files = sources.map((source) => path.join(here, 'c', source));
   const warnings = ['-Wall', '-Wextra', '-Werror'];
-  // dlopen is in a library of its own on older systems.
+  // On older systems, dlopen is in libdl.
   const linking = ['-Wl,--wrap=__libc_start_main,--no-as-needed', '-l:libdl.so.2'];
   execFileSync(process.env['CC'] ?? 'cc', ['-std=c11', '-O2', ...warnings, ...files, '-o', program, ...linking]);
 }

@@ -2,12 +2,13 @@ import { reportIn } from './report.js';
 import { runSteps } from './run-steps.js';
 import { NotHere, type Step } from './step.js';
 
-/** A machine with a GPU is often lent for minutes. */
+/** The time limit of all steps together. Machines with a GPU are often available for minutes only. */
 const usualSeconds = 460;
 
 /**
- * `[--doubles] [folder]` runs all steps and writes a dated report; `step NAME SECONDS` and `rank NAME RANK STORE` are processes of its own. With `--doubles` what
- * measures runs on test doubles as well, without figures.
+ * Runs the checks. `[--doubles] [folder]` runs all steps and writes a dated report. `step NAME SECONDS` and
+ * `rank NAME RANK STORE` are the arguments of its own child processes. With `--doubles`, benchmarks also
+ * run on test doubles, and their figures are dropped.
  */
 export async function carryOut(
   steps: Readonly<Record<string, Step>>,
@@ -31,7 +32,7 @@ export async function carryOut(
   process.exitCode = counted('failed') > 0 ? 1 : 0;
 }
 
-/** Tells the process that started this one what came of it, and ends. */
+/** Sends the result to the parent process, and exits. */
 async function answer(run: () => Promise<object>): Promise<void> {
   const message = await run().catch((failure: Error & { code?: string }) => {
     const { name, code, message: told } = failure;

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeParts } from './bundle.js';
 
-/** Checks this machine, with this Node and without packing anything up: `npm run gpu-check [-- folder for the report]` in a checkout. */
+/** Checks this machine with this Node: `npm run gpu-check [-- folder for the report]` in a checkout. */
 const bundle = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
 try {
   await makeParts(bundle);
-  // npm runs a workspace's scripts in its folder; a name is meant as its caller sees it.
+  // npm runs the scripts of a workspace in its folder. The folder for the report is relative to the folder of the
+  // caller.
   const reports = path.resolve(process.env['INIT_CWD'] ?? '.', process.argv[2] ?? 'docs/gpu');
   const env = { ...process.env, GPU_CHECK_NODE: process.execPath };
   const { status } = spawnSync('sh', [path.join(bundle, 'run.sh'), reports], { env, stdio: 'inherit' });

@@ -3,7 +3,7 @@ import { combine, outputDType } from '@coll/core/plugin';
 
 const period = 4095;
 
-/** Whole numbers, so that sums are exact in any order; every rank, and element, has others. */
+/** The input of a rank: small whole numbers, which differ by rank and element and have exact sums in any order. */
 export function contribution(rank: number, length: number, dtype: DType): Tensor {
   const numbers = Array.from({ length: Math.min(period, length) }, (_, index) => ((index * 7 + rank * 3) % 5) + 1);
   const { data: pattern } = tensor(numbers, { dtype });
@@ -14,7 +14,7 @@ export function contribution(rank: number, length: number, dtype: DType): Tensor
   return whole;
 }
 
-/** What a rank must get, by plain arithmetic. */
+/** The expected output of a rank, computed by plain arithmetic. */
 export function expected(collective: Collective, inputs: readonly Tensor[], rank: number): Tensor {
   const [{ dtype }] = inputs as readonly [Tensor];
   switch (collective.kind) {
@@ -52,14 +52,14 @@ function blockOf(whole: Tensor, rank: number, ranks: number): Tensor {
   return { ...whole, data, shape: [length] };
 }
 
-/** Memory for a result that holds nothing it could be taken for. */
+/** Memory for a result, filled with bytes that no correct result contains. */
 export function poisoned(collective: Collective, dtype: DType, length: number): Tensor {
   const made = zeros(outputDType(collective, dtype), [length]);
   new Uint8Array(made.data.buffer).fill(0xa5);
   return made;
 }
 
-/** @throws where the bits differ, naming the first element that does */
+/** @throws Error if the bits differ, with the first different element */
 export function requireSame(what: string, found: Tensor, wanted: Tensor): void {
   if (found.dtype !== wanted.dtype) throw new Error(`${what}: the result is ${found.dtype}, not ${wanted.dtype}`);
   const [a, b] = [found.data, wanted.data].map((data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
@@ -68,7 +68,7 @@ export function requireSame(what: string, found: Tensor, wanted: Tensor): void {
   throw new Error(`${what}: element ${odd} is ${found.data[odd]}, not ${wanted.data[odd]}`);
 }
 
-/** One of each kind. */
+/** A collective of each kind. */
 export function collectives(root: number): readonly Collective[] {
   return [
     { kind: 'all-reduce', op: 'sum' },

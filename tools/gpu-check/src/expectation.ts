@@ -1,4 +1,4 @@
-/** A figure that was measured, and what is due of it. */
+/** A measured figure and its limit. */
 export interface Expectation {
   readonly what: string;
   readonly figure: number;
@@ -16,7 +16,7 @@ export function atLeast(limit: number, unit: string, what: string, figure: numbe
   return { what, figure: rounded(figure), bound: 'at least', limit, unit, isMet: figure >= limit };
 }
 
-/** To four digits, which is more than any figure here is good for. */
+/** Rounds to four digits. No figure here is more precise. */
 export function rounded(figure: number): number {
   return Number(figure.toPrecision(4));
 }

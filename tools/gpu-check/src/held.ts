@@ -2,11 +2,11 @@ import { counts, type Gpu } from '@coll/nccl';
 import { amount } from './arena.js';
 import { atMost, type Expectation } from './expectation.js';
 
-// What the driver hands out at once. A test double knows every byte.
+// The driver allocates memory in granules of this size. A test double counts every byte.
 const granuleMebibytes = () => amount(2, 0);
 const usualPatienceMillis = 20_000;
 
-/** What this process holds, and what the driver says is left. */
+/** The objects of this process, and the free memory of the GPU. */
 export interface Held {
   readonly objects: number;
   readonly mebibytesLeft: number;
@@ -18,7 +18,10 @@ export async function held(gpu: Gpu): Promise<Held> {
   return { objects: buffers + communicators + unsettled, mebibytesLeft: free / 2 ** 20 };
 }
 
-/** That no more is held than before. What is given back may be so a little later. */
+/**
+ * Expects that this process holds no more objects and memory than before. Waits a while, because memory may
+ * be freed later.
+ */
 export async function nothingLeft(
   gpu: Gpu,
   before: Held,

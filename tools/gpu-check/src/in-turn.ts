@@ -2,12 +2,12 @@ import type { Timing } from './other-program.js';
 
 const warmUps = 5;
 
-/** What is timed, by turns. */
+/** Times calls of one of the compared programs. */
 export type Contestant = (timing: Timing) => Promise<readonly number[]>;
 
 /**
- * The medians of the nanoseconds that a call takes each of some programs. They take turns, so that what a machine does meanwhile
- * befalls all of them; the first round does not count.
+ * The median time of a call of each program, in nanoseconds. Programs run in turn, so that changes of the
+ * machine affect all of them. The first round is a warm-up.
  */
 export async function inTurn(contestants: readonly Contestant[], rounds: number, timing: Timing): Promise<number[]> {
   const all: number[][] = contestants.map(() => []);
@@ -20,7 +20,7 @@ export async function inTurn(contestants: readonly Contestant[], rounds: number,
   return all.map(median);
 }
 
-/** Times calls of ours, as `c/calls.c` times its own. */
+/** Times calls of this library in the same way as `c/calls.c` times its calls. */
 export function ours(start: (call: number, bytes: number) => Promise<unknown>): Contestant {
   return async ({ bytes, calls, repetitions, isEach }) => {
     const times: number[] = [];

@@ -4,18 +4,18 @@ import { probe } from '@coll/nccl';
 import { partOf } from './parts.js';
 import { type Facts, NotHere } from './step.js';
 
-/** What is timed: so many calls in a row, and that so often. */
+/** How many calls are timed in a row, and how often. */
 export interface Timing {
   readonly bytes: number;
   readonly calls: number;
   readonly repetitions: number;
-  /** Whether each call is waited for, or all of them at the end. */
+  /** Whether each call is awaited before the next one starts. Otherwise all calls are awaited at the end. */
   readonly isEach: boolean;
 }
 
-/** A program in another language that makes the same calls, in turn with ours: `c/calls.c` says how it is spoken to. */
+/** A program in another language that makes the same calls. `c/calls.c` documents its protocol. */
 export class OtherProgram implements AsyncDisposable {
-  /** What it says of itself. */
+  /** The facts that the program reports about itself. */
   readonly facts: Facts;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;
@@ -33,7 +33,10 @@ export class OtherProgram implements AsyncDisposable {
     this.facts = facts;
   }
 
-  /** The one in C, with the libraries that this process has. `rank` and `meeting`: of two, which meet at a file. */
+  /**
+   * Starts the program in C, with the libraries of this process. `rank` and `meeting`: the program is one
+   * of two ranks that exchange their id through this file.
+   */
   static inC(arenaMebibytes: number, rank?: number, meeting = '', env = process.env): Promise<OtherProgram> {
     const { driver, nccl } = probe();
     const args = [driver?.path ?? '', nccl?.path ?? '', String(arenaMebibytes)];
@@ -41,7 +44,7 @@ export class OtherProgram implements AsyncDisposable {
     return OtherProgram.start(partOf('calls'), args, env);
   }
 
-  /** The one of PyTorch. @throws NotHere where there is no PyTorch */
+  /** Starts the program for PyTorch. @throws NotHere if PyTorch is missing */
   static async inPyTorch(arenaMebibytes: number): Promise<OtherProgram> {
     const started = await OtherProgram.start('python3', [partOf('torch_calls.py'), String(arenaMebibytes)]);
     const { missing } = started.facts;
@@ -50,7 +53,7 @@ export class OtherProgram implements AsyncDisposable {
     throw new NotHere(`no PyTorch to compare with: ${missing}`);
   }
 
-  /** @throws NotHere where there is no such program; Error where it ends before it is ready */
+  /** @throws NotHere if there is no such program @throws Error if the program ends before it is ready */
   static async start(command: string, args: readonly string[], env = process.env): Promise<OtherProgram> {
     const child = spawn(command, args, { env });
     let said = '';
@@ -60,7 +63,7 @@ export class OtherProgram implements AsyncDisposable {
     const missing = new Promise<never>((_, reject) => {
       child.on('error', ({ message }) => reject(new NotHere(`${command} cannot be started: ${message}`)));
     });
-    // It writes to a program that may have ended, which its output tells.
+    // The program may have ended. `next` then reports its output.
     child.stdin.on('error', () => undefined);
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const failure = () => `${command} has ended: ${said.trim() || 'it said nothing'}`;
@@ -68,14 +71,14 @@ export class OtherProgram implements AsyncDisposable {
     return new OtherProgram(child, lines, JSON.parse(first) as Facts, failure);
   }
 
-  /** Nanoseconds a call, one number a repetition. */
+  /** Times calls. @returns the nanoseconds per call of each repetition */
   async times(what: string, { bytes, calls, repetitions, isEach }: Timing): Promise<number[]> {
     this.#child.stdin.write(`${[what, bytes, calls, repetitions, Number(isEach)].join(' ')}\n`);
     const line = await next(this.#lines, /^[\d. ]+$/, this.#failure);
     return line.trim().split(' ').map(Number);
   }
 
-  /** Waits until it has given back what it held. */
+  /** Ends the program, and waits until it has freed its memory. */
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = new Promise((resolve) => this.#child.on('exit', resolve));
     this.#child.stdin.end();
@@ -83,7 +86,7 @@ export class OtherProgram implements AsyncDisposable {
   }
 }
 
-/** NCCL may have something to say in between, as `NCCL_DEBUG` wants it. */
+/** The next line that matches. NCCL prints other lines if `NCCL_DEBUG` is set. */
 async function next(lines: AsyncIterator<string>, expected: RegExp, failure: () => string): Promise<string> {
   for (;;) {
     const { value, done } = await lines.next();

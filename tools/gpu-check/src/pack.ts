@@ -4,7 +4,10 @@ import { machine } from 'node:os';
 import path from 'node:path';
 import { makeParts } from './bundle.js';
 
-/** Writes the folder that is carried to the machine with the GPU, with this Node, stripped and compressed. Nothing has to be installed there. */
+/**
+ * Writes a folder for a machine with a GPU: the checks, and this Node, stripped and compressed. Nothing
+ * needs to be installed there.
+ */
 // What a Node of nodejs.org is linked with. Those of distributions need more, which is not everywhere.
 const everywhere = /^(lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+|atomic)|ld-linux.*)\.so/;
 const mostBytes = 60 * 2 ** 20;

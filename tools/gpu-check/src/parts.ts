@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { NotHere } from './step.js';
 
-/** A file that is carried along beside the checks. @throws NotHere in a checkout that is not packed up */
+/** The path of a file that is packed beside the checks. @throws NotHere in a checkout without that file */
 export function partOf(name: string): string {
   const file = path.join(path.dirname(process.argv[1] as string), name);
   if (existsSync(file)) return file;

@@ -1,4 +1,4 @@
-/** A tensor among many: where it is by itself, and where in the pack. */
+/** A tensor of a pack: its offset in its own memory and in the pack. */
 export interface Piece {
   readonly into: number;
   readonly from: number;
@@ -7,7 +7,7 @@ export interface Piece {
 
 const alignment = 256;
 
-/** So many tensors, two small ones to a large one, each with memory of its own; together at most so many bytes. */
+/** Offsets for packing tensors: two small ones per large one, `totalBytes` at most together. */
 export function packing(tensors: number, totalBytes: number): Piece[] {
   const larges = Math.ceil(tensors / 3);
   const smallBytes = (index: number) => 256 * (1 + (index % 8)) + 16;
@@ -25,7 +25,7 @@ export function packing(tensors: number, totalBytes: number): Piece[] {
   return pieces;
 }
 
-/** The way back. */
+/** Offsets for unpacking the same tensors. */
 export function unpacking(tensors: number, totalBytes: number): Piece[] {
   return packing(tensors, totalBytes).map(({ into, from, bytes }) => ({ into: from, from: into, bytes }));
 }

@@ -3,14 +3,17 @@ import path from 'node:path';
 import { probe } from '@coll/nccl';
 import type { StepResult } from './step.js';
 
-/** One line for a step, and one for each of its expectations. */
+/** Prints a line for a step, and a line for each of its expectations. */
 export function print({ step, outcome, seconds, reason = '', expectations = [] }: StepResult): void {
   console.log(`${outcome.padEnd(7)} ${step.padEnd(20)} ${seconds.toFixed(1).padStart(6)} s  ${reason}`.trimEnd());
   for (const { what, figure, bound, limit, unit, isMet } of expectations)
     console.log(`  ${isMet ? 'met   ' : 'MISSED'} ${what}: ${figure} ${unit}, due: ${bound} ${limit}`);
 }
 
-/** A file of what was found, by what, and when, to be written again after each step. Its name says whether it was a test double. */
+/**
+ * Makes a function that writes the report file, and is called after each step. The file is named after the
+ * date and the GPU or test double.
+ */
 export function reportIn(folder: string): (results: readonly StepResult[]) => void {
   const { isDouble, driver, nccl, devices } = probe();
   const backend = isDouble ? 'test double (no GPU)' : (devices[0]?.name ?? 'no GPU');

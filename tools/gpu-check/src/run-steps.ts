@@ -4,30 +4,33 @@ import { probe } from '@coll/nccl';
 import { print } from './report.js';
 import { type ErrorTold, type Findings, inWords, type Step, type StepResult } from './step.js';
 
-/** What a step's process says when it ends. */
+/** The message of a step's process. */
 interface Told {
   readonly found?: Findings;
   readonly notHere?: string;
   readonly error?: ErrorTold;
-  /** How it ended without a word. */
+  /** How the process ended, if it sent no message. */
   readonly gone?: string;
 }
 
-/** After SIGKILL. Only a call that hangs in the driver keeps a process for so long. */
+/** The longest wait after SIGKILL. Only a call that hangs in the driver keeps a process alive that long. */
 const secondsToDie = 10;
 const interruptions = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** How steps are run. */
+/** Options of a run. */
 export interface Running {
-  /** What measures runs on test doubles, too, and leaves no figures. */
+  /** Run benchmarks on test doubles, too, and drop their figures. */
   readonly isDry: boolean;
-  /** All steps together. */
+  /** The time limit of all steps together. */
   readonly mostSeconds: number;
-  /** Told after each step. */
+  /** Called with all results after each step. */
   readonly keep: (results: readonly StepResult[]) => void;
 }
 
-/** Runs all steps, one after another, each in a process of its own and for so long. One that fails stops no other, but the first. */
+/**
+ * Runs all steps one after another, each in its own process with its own time limit. If the first step
+ * fails, the others do not run; any other failure stops nothing.
+ */
 export async function runSteps(
   steps: Readonly<Record<string, Step>>,
   { isDry, mostSeconds, keep }: Running,
@@ -70,14 +73,15 @@ async function run(name: string, { claim, seconds: own }: Step, left: number): P
   return { ...about, outcome: 'failed', reason: told, ...found };
 }
 
-/** That it ran is all that a double can say. */
+/** The result of a benchmark on a test double: its figures are meaningless. */
 function withoutFigures({ step, claim, outcome, seconds, reason, facts, expectations }: StepResult): StepResult {
   if (!facts) return { step, claim, outcome, seconds, ...(reason === undefined ? {} : { reason }) };
   return { step, claim, outcome: 'dry', seconds, reason: `${expectations?.length ?? 0} expectations, not judged` };
 }
 
 /**
- * A step may hang in native code: it gets a process group of its own, which is ended when its time is over, or when somebody interrupts the checks.
+ * Runs a step in its own process group, because native code may hang. The group is killed at the time
+ * limit, or when the checks are interrupted.
  */
 function inProcess(step: string, seconds: number): Promise<Told> {
   const child = fork(process.argv[1] as string, ['step', step, String(seconds)], { detached: true });
@@ -85,7 +89,7 @@ function inProcess(step: string, seconds: number): Promise<Told> {
     try {
       process.kill(-(child.pid as number), 'SIGKILL');
     } catch {
-      // There is none any more.
+      // The group has ended.
     }
   };
   const interrupt = (signal: (typeof interruptions)[number]) => {
@@ -100,7 +104,7 @@ function inProcess(step: string, seconds: number): Promise<Told> {
     const settle = (gone: string) => {
       clearTimeout(timer);
       for (const signal of interruptions) process.off(signal, interrupt);
-      // Processes that it started and left behind would hold memory of the GPU.
+      // Processes that the step left behind would hold memory of the GPU.
       endAll();
       resolve({ gone, ...told });
     };

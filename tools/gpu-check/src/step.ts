@@ -1,29 +1,32 @@
 import type { Expectation } from './expectation.js';
 
-/** What a step found: facts, in the form in which they are kept. */
+/** Facts that a step found, as they are stored in the report. */
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** What a step found, and what it was to find: it fails where an expectation is not met. */
+/** The result of a step. The step fails if an expectation is not met. */
 export interface Findings {
   readonly facts: Facts;
   readonly expectations?: readonly Expectation[];
 }
 
-/** A check, in a process of its own, which may hang. */
+/** A check that runs in its own process, because it may hang. */
 export interface Step {
-  /** What it shows when it passes. */
+  /** The statement that is true if the step passes. */
   readonly claim: string;
-  /** After so long it has failed. */
+  /** The time limit. */
   readonly seconds: number;
-  /** It measures: figures of a test double would mean nothing. */
+  /** Whether the step measures times, which are meaningless on a test double. */
   readonly isBenchmark?: boolean;
-  /** Fails by throwing; a `NotHere` says that this machine has nothing to run it with. `seconds`: what there is for it, which may be less. */
+  /**
+   * Throws if the check fails, or `NotHere` if this machine lacks something. `seconds`: the remaining time,
+   * which may be less than the limit.
+   */
   run(seconds: number): Promise<Findings>;
-  /** What each of its processes does, for a step that has some: rank 0 and 1 on the same GPU. */
+  /** The work of each of two processes with ranks 0 and 1 on the same GPU, for steps that have them. */
   readonly rank?: (rank: number, store: string) => Promise<Facts>;
 }
 
-/** What a step would need is not on this machine, and need not be. */
+/** The machine lacks something that a step needs. This is not a failure. */
 export class NotHere extends Error {
   override readonly name = 'NotHere';
 }
@@ -42,9 +45,9 @@ export function inWords({ name, code, message }: ErrorTold): string {
 export interface StepResult extends Partial<Findings> {
   readonly step: string;
   readonly claim: string;
-  /** `dry`: it went through on test doubles, and its figures were thrown away. */
+  /** `dry`: the step ran on test doubles, and its figures were dropped. */
   readonly outcome: 'passed' | 'failed' | 'not run' | 'dry';
   readonly seconds: number;
-  /** Why it failed, or was not run. */
+  /** Why the step failed, or why it was not run. */
   readonly reason?: string;
 }

@@ -17,7 +17,10 @@ import { twoRanks } from './steps/two-ranks.js';
 import { twoRanksInC } from './steps/two-ranks-in-c.js';
 import { virtualMemory } from './steps/virtual-memory.js';
 
-/** In the order in which they run: one rank first, then two; what takes longest comes last, and is not run where the time is over. */
+/**
+ * All steps in their order: one rank first, then two. The longest steps are last, and are not run after the
+ * time limit.
+ */
 export const steps: Readonly<Record<string, Step>> = {
   probe: probeStep,
   'one-rank': oneRank,

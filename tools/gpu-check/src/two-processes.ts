@@ -4,7 +4,7 @@ import { type ErrorTold, type Facts, type Findings, inWords } from './step.js';
 
 const [job, jobKey] = ['gpu-check', 'this machine only'];
 
-/** What NCCL needs to take two processes on one GPU for two hosts: they then talk over loopback sockets. */
+/** Settings with which NCCL treats two processes on one GPU as two hosts, connected by loopback sockets. */
 export const asTwoHosts = {
   NCCL_SOCKET_IFNAME: 'lo',
   NCCL_IB_DISABLE: '1',
@@ -16,7 +16,7 @@ export const asTwoHosts = {
   CUDA_DEVICE_MAX_CONNECTIONS: '32',
 };
 
-/** What `coll run` tells a process, for strategies. */
+/** The environment that `coll run` sets for a process, for strategies. */
 const asLaunched = (rank: number, store: string) => ({
   COLL_RANK: String(rank),
   COLL_SIZE: '2',
@@ -25,15 +25,15 @@ const asLaunched = (rank: number, store: string) => ({
   COLL_JOB_KEY: jobKey,
 });
 
-/** How a process of two ended: what it found, or its error in words; undefined where it was killed. */
+/** How one of two processes ended: its facts, or its error in words; neither if it was killed. */
 export interface Ended {
   readonly facts?: Facts;
   readonly error?: ErrorTold;
-  /** What came after its last word: seconds, and its exit code unless it was killed. */
+  /** The seconds after its last message, and its exit code unless it was killed. */
   readonly exit?: { readonly seconds: number; readonly code: number | null };
 }
 
-/** Runs a step as two ranks in processes of their own. `hosts`: the names by which NCCL knows their hosts. */
+/** Runs a step as two ranks in separate processes. `hosts`: their host names for NCCL. */
 export async function twoProcesses(
   step: string,
   hosts: readonly [string, string] = ['coll-0', 'coll-1'],
@@ -50,7 +50,7 @@ export async function twoProcesses(
   return (await Promise.all(children)) as [Ended, Ended];
 }
 
-/** Runs a rank of a step in a process of its own. */
+/** Runs a rank of a step in its own process. */
 export function processOf(step: string, rank: number, store: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const child = fork(process.argv[1] as string, ['rank', step, String(rank), store], { env });
   return new Promise((resolve) => {
@@ -64,17 +64,17 @@ export function processOf(step: string, rank: number, store: string, env: NodeJS
   });
 }
 
-/** The store in which the two meet. */
+/** The store through which the two ranks find each other. */
 export function storeAt(address: string): Promise<TcpStore> {
   return TcpStore.connect({ address, job, jobKey });
 }
 
-/** The facts of both. @throws where one failed */
+/** The facts of both ranks. @throws Error if one failed */
 export function bothFacts([first, second]: readonly [Ended, Ended]): Findings {
   return { facts: { rank0: factsOf('rank 0', first), rank1: factsOf('rank 1', second) } };
 }
 
-/** @throws where it failed */
+/** @throws Error if the process failed */
 export function factsOf(who: string, { facts, error }: Ended): Facts {
   if (facts) return facts;
   throw new Error(`${who}: ${error ? inWords(error) : 'gone'}`);

@@ -51,7 +51,7 @@ describe('the start script of gpu-check', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** On a machine that has these commands. */
+  /** Runs the script on a machine that only has these commands. */
   function begin(commands: Readonly<Record<string, string>>, variables: NodeJS.ProcessEnv = {}) {
     const bin = mkdtempSync(path.join(folder, 'bin-'));
     for (const name of ['dirname', 'mktemp', 'rm', 'chmod', 'ln', 'true'])

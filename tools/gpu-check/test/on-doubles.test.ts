@@ -11,7 +11,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
 const bundle = path.join(folder, 'bundle');
 const benchmarks = ['overhead', 'device-memory', 'staging', 'torch'];
 
-/** All checks, as they are carried to another machine, but for Node. */
+/** Runs all checks from the packed files. */
 function check(reports: string, args: readonly string[], env: NodeJS.ProcessEnv) {
   const environment = {
     ...process.env,
@@ -38,7 +38,7 @@ describe('the gpu-check bundle on test doubles', () => {
     let results: readonly StepResult[] = [];
 
     beforeAll(() => {
-      // Where the loader finds it as a part of PyTorch.
+      // The place where the loader finds a part of PyTorch.
       const library = path.join(folder, 'torch/libnccl.so.2');
       mkdirSync(path.dirname(library));
       const [cuda, nccl] = [process.env['COLL_CUDA_LIBRARY'], process.env['COLL_NCCL_LIBRARY']] as [string, string];

@@ -1,9 +1,12 @@
 import type { Mutant } from './mutants.ts';
 
-/** A mutant that changes nothing a test could see, and why. It is known by its text, wherever its file moves it. */
+/**
+ * A mutant without any effect that a test could detect, and the reason. It is identified by its text, so
+ * that it may move within its file.
+ */
 export interface Listed {
   readonly file: string;
-  /** The line on which it begins, without the spaces around it. */
+  /** Its first line, without indentation. */
   readonly line: string;
   readonly original: string;
   readonly replacement: string;
@@ -12,7 +15,7 @@ export interface Listed {
 
 const longest = 100;
 
-/** Code on one line, shortened, as it is printed and listed. */
+/** Code shortened to one line, for the output and the list. */
 export function short(code: string): string {
   const line = code.replace(/\s+/g, ' ');
   return line.length > longest ? `${line.slice(0, longest)}…` : line;

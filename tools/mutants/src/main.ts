@@ -40,7 +40,7 @@ if (values.help || values.package === undefined) {
   process.exit(values.help ? 0 : 2);
 }
 
-// The tests of `npm test`, which draw the same part of their grids every time.
+// Use the tests of `npm test`, which draw the same part of their grids in every run.
 process.env['COLL_TESTS'] ??= 'core';
 process.env['COLL_TEST_SEED'] ??= values.seed;
 
@@ -71,7 +71,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 const tests = await timed(await testFiles());
 report(await survivorsOf(sample));
 
-/** Runs every test file once, to see how long it takes and which mutants it reaches. */
+/** Runs every test file once, to measure its time and the mutants that it reaches. */
 async function timed(names: readonly string[]) {
   const known: { name: string; seconds: number; reaches: (mutant: Mutant) => boolean }[] = [];
   const run = async (name: string, workplace: Workplace, reaches: () => (mutant: Mutant) => boolean) => {
@@ -95,7 +95,7 @@ async function timed(names: readonly string[]) {
   });
   for (const workplace of workplaces) for (const source of sources) workplace.write(source);
 
-  // Tests that read the sources as text fail with notes in them. They may notice any mutant.
+  // Tests that read the sources as text fail on instrumented sources. They may detect any mutant.
   await forEach(readers, async (name, workplace) => {
     const failure = await run(name, workplace, () => () => true);
     if (failure !== undefined) console.log(`${name} is left out, since it fails without a mutant:\n${failure}`);
@@ -104,13 +104,13 @@ async function timed(names: readonly string[]) {
   return known;
 }
 
-/** Prints each survivor when it is found. */
+/** Runs all mutants, and prints each survivor at once. */
 async function survivorsOf(all: readonly Mutant[]): Promise<{ listed: number; unlisted: number }> {
   const survivors = { listed: 0, unlisted: 0 };
   let done = 0;
   await forEach(all, async (mutant, workplace) => {
     const content = contentOf(mutant);
-    // The test beside the source is the likeliest to fail, and then a short one finds out soonest.
+    // The test beside the source is the most likely to fail. Short tests are next.
     const isBeside = (name: string) => name.replace('.test.ts', '.ts') === mutant.file;
     const due = tests
       .filter(({ reaches }) => reaches(mutant))
@@ -164,7 +164,7 @@ async function testFiles(): Promise<string[]> {
   return names.filter((name) => parts.some((part) => name.includes(part)));
 }
 
-/** Hands each item to a workplace that is free. */
+/** Gives each item to the next free workplace. */
 async function forEach<T>(items: readonly T[], work: (item: T, workplace: Workplace) => Promise<void>): Promise<void> {
   const rest = items.values();
   await Promise.all(

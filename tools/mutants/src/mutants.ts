@@ -20,7 +20,7 @@ export interface Source {
   readonly content: string;
 }
 
-/** All mutants of `sources` but those of message text, in the order of the sources. */
+/** All mutants of the sources, except mutants of message texts. */
 export async function mutantsOf(sources: readonly Source[]): Promise<Mutant[]> {
   const { mutants } = await instrument(sources.map((source) => ({ ...source, mutate: true })));
   const contents = new Map(sources.map(({ name, content }) => [name, content]));
@@ -43,8 +43,8 @@ export async function mutantsOf(sources: readonly Source[]): Promise<Mutant[]> {
 }
 
 /**
- * The files of `mutants` with a call of `stryCov_9fa48(id, …)` in each place that one of them would change.
- * @returns with the ids of the mutants, in their order
+ * The files of the mutants, with a call of `stryCov_9fa48(id, …)` at each place that a mutant would change.
+ * @returns the files, and the ids of the mutants in their order
  */
 export async function marked(sources: readonly Source[], mutants: readonly Mutant[]) {
   const files = sources
@@ -71,10 +71,10 @@ export async function marked(sources: readonly Source[], mutants: readonly Mutan
 const instrument = (files: readonly File[]) =>
   new Instrumenter(silent).instrument(files, { plugins: null, excludedMutations: [], ignorers: [] });
 
-/** Text with a blank is read by people: the wording of messages is not what the sample is about. */
+/** Texts with spaces are messages for people. Their wording is not mutated. */
 const isMessageText = ({ mutator, original }: Mutant) => mutator === 'StringLiteral' && /\s/.test(original);
 
-/** `count` of the items, drawn by `seed`, in their order; all of them if there are no more. */
+/** Draws `count` of the items by `seed`, in their order. Returns all items if there are fewer. */
 export function draw<T>(items: readonly T[], count: number, seed: number): T[] {
   const random = mulberry32(seed);
   return items
@@ -95,9 +95,9 @@ function mulberry32(seed: number): () => number {
   };
 }
 
-/** @throws Error if the changed source is not TypeScript any more, since every test would fail then and prove nothing */
+/** @throws Error if the mutated source is not valid TypeScript, because every test would fail then */
 export function applied(mutant: Mutant, content: string): string {
-  // Blocks, cases and loops are no expressions. Around those the parentheses keep the order of evaluation.
+  // Blocks, cases and loops are not expressions. Expressions get parentheses, which preserve the order of evaluation.
   const isExpression = mutant.mutator !== 'BlockStatement' && !/^(case|default|for)\b/.test(mutant.replacement);
   const text = isExpression ? `(${mutant.replacement})` : mutant.replacement;
   const changed = content.slice(0, mutant.start) + text + content.slice(mutant.end);

@@ -34,7 +34,7 @@ export class Workplace {
       mkdirSync(path.dirname(this.#at(file)), { recursive: true });
       cpSync(path.join(root, file), this.#at(file));
     }
-    // Linked as a whole, packages of this repository would lead back to the originals.
+    // If the folder were linked as a whole, packages would lead back to the original sources.
     mkdirSync(this.#at('node_modules/@coll'), { recursive: true });
     for (const name of readdirSync(path.join(root, 'node_modules'))) {
       if (name !== '@coll' && !name.startsWith('.vite')) this.#link(root, `node_modules/${name}`);
@@ -56,9 +56,9 @@ export class Workplace {
     writeFileSync(this.#at(name), content);
   }
 
-  /** Writes a source as Stryker instrumented it, except that it notes in a file which mutants it reaches. */
+  /** Writes a source that Stryker instrumented, and that notes the reached mutants in a file. */
   writeNoting({ name, content }: Source): void {
-    // Hot code comes here, too.
+    // Hot code calls this, so it must be fast.
     const note = `
       var known = (globalThis.reachedMutants ??= new Set());
       for (var index = 0; index < arguments.length; index++) {
@@ -70,7 +70,7 @@ export class Workplace {
     this.write({ name, content: content.replace(/function stryCov_9fa48\(\) \{/, (head) => head + note) });
   }
 
-  /** Ids of the mutants that tests have reached since the last call. */
+  /** Returns the ids of the mutants that tests have reached since the last call. */
   takeReached(): Set<string> {
     const ids = readFileSync(this.#reached, 'utf8').split('\n').filter(Boolean);
     writeFileSync(this.#reached, '');
@@ -85,7 +85,7 @@ export class Workplace {
     return entries.map(({ file }) => path.relative(this.folder, file)).sort();
   }
 
-  /** Runs test files in the order given until one fails, or none has ended for `limitSeconds`. */
+  /** Runs test files in the given order until one fails, or until no file has ended for `limitSeconds`. */
   async test(files: readonly string[], limitSeconds: number): Promise<{ outcome: Outcome; output: string }> {
     const vitest = [
       'node_modules/vitest/vitest.mjs',
@@ -97,7 +97,7 @@ export class Workplace {
     ];
     const child = spawn(process.execPath, [...vitest, ...files], {
       cwd: this.folder,
-      // A group of its own, which ends as a whole.
+      // Its own process group, which can be killed as a whole.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -110,7 +110,7 @@ export class Workplace {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output += text;
-        // Vitest prints each file when it has ended.
+        // Vitest prints a line when a file has ended.
         limit.refresh();
       });
     }
@@ -126,14 +126,14 @@ export class Workplace {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Tests that a mutant broke leave child processes behind. */
+  /** Kills the child processes that a test left behind. */
   #endOrphans(): void {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
         const places = readlinkSync(`/proc/${pid}/cwd`) + readFileSync(`/proc/${pid}/cmdline`, 'utf8');
         if (places.includes(this.folder)) process.kill(Number(pid), 'SIGKILL');
       } catch {
-        // It has ended since, or is another user's.
+        // The process has ended, or belongs to another user.
       }
     }
   }

@@ -1,6 +1,9 @@
 import { input } from './fold';
 
-/** Quotients of floats at the first address of the desk, to the `m` others. */
+/**
+ * Divides the floats at the first address by `divisor`, and writes the quotients to the `m` other addresses
+ * of `desk`.
+ */
 export function divideAll<T>(desk: usize, m: i32, count: i32, divisor: f64): void {
   const from = input(desk, 0);
   for (let i: usize = 0; i < <usize>(<u32>count); i++) {

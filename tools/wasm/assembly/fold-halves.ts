@@ -2,7 +2,10 @@ import { finished, input } from './fold';
 import { narrowLanes, widenLanes } from './halves';
 import { combine } from './vectors';
 
-/** As `fold`, for a half type: widened to float32 once a read, rounded once at the end. */
+/**
+ * Like `fold` for a half type: each element is widened to float32 when it is read, and the result is
+ * rounded once at the end.
+ */
 export function foldHalves<Format, Op, Finish>(desk: usize, n: i32, m: i32, count: i32, by: v128): void {
   const bytes = (<usize>(<u32>count)) << 1;
   const whole = bytes & ~15;
@@ -26,7 +29,7 @@ export function foldHalves<Format, Op, Finish>(desk: usize, n: i32, m: i32, coun
   }
 }
 
-/** Halves at the first address of the desk to float32 at the second. */
+/** Widens the halves at the first address of `desk` to float32 at the second address. */
 export function widen<Format>(desk: usize, count: i32): void {
   const from = input(desk, 0);
   const into = input(desk, 1);
@@ -35,7 +38,7 @@ export function widen<Format>(desk: usize, count: i32): void {
   }
 }
 
-/** float32 at the first address of the desk to halves at the `m` others. */
+/** Narrows the float32 at the first address of `desk` to halves at the `m` other addresses. */
 export function narrow<Format, Finish>(desk: usize, m: i32, count: i32, by: v128): void {
   const from = input(desk, 0);
   for (let i: usize = 0; i < <usize>(<u32>count); i++) {
@@ -49,7 +52,7 @@ function widenOne<Format>(from: usize): v128 {
   return widenLanes<Format>(i32x4.extend_low_i16x8_u(v128.load_splat<u16>(from)));
 }
 
-// Saturation would make negative ones of bits above 0x7fff zero, so that lanes are picked instead.
+// A saturating conversion would turn negative halves, whose bits exceed 0x7fff, into zero. This selects lanes instead.
 function narrowed<Format, Finish>(low: v128, high: v128, by: v128): v128 {
   const a = narrowLanes<Format>(finished<f32, Finish>(low, by));
   const b = narrowLanes<Format>(finished<f32, Finish>(high, by));

@@ -1,17 +1,17 @@
 import { combine } from './vectors';
 
 /**
- * What becomes of a sum: it stays, or it is divided by a number, of which a power of two has an exact reciprocal. Types again,
- * so that loops need not ask.
+ * The last step of a reduction: keep the sum, or divide it by a number. For a power of two, it multiplies
+ * by the exact reciprocal. The steps are types, so that loops contain no branch.
  */
 export type Keep = i8;
 export type Multiply = i16;
 export type Divide = i32;
 
 /**
- * `desk` holds the addresses of `n` inputs, then those of `m` outputs. Combines the inputs from left to right, and
- * writes the result to all outputs, in one pass over memory. Outputs may be inputs, element for element: a line is read from all
- * inputs before it is written.
+ * Combines `n` inputs from left to right, and writes the result to `m` outputs, in one pass over memory.
+ * `desk` has the addresses of the inputs, then of the outputs. Outputs may be inputs, because a line is
+ * read from all inputs before it is written.
  */
 export function fold<T, Op, Finish>(desk: usize, n: i32, m: i32, count: i32, by: v128): void {
   const bytes = <usize>(<u32>count) * sizeof<T>();
@@ -26,7 +26,7 @@ export function fold<T, Op, Finish>(desk: usize, n: i32, m: i32, count: i32, by:
   }
 }
 
-/** Copies `bytes` from the one input to all outputs. */
+/** Copies `bytes` from the input to all outputs. */
 export function copy(desk: usize, m: i32, bytes: usize): void {
   const from = input(desk, 0);
   const whole = bytes & ~15;
@@ -40,15 +40,16 @@ export function copy(desk: usize, m: i32, bytes: usize): void {
   }
 }
 
-/** Address number `k` on the desk. */
+/** The address with index `k` in `desk`. */
 export function input(desk: usize, k: i32): usize {
   return load<u32>(desk + ((<usize>k) << 2));
 }
 
 const line: usize = 64;
 
-// In-place all-reduce of two ranks, the most frequent case. One pass from front to back: a loop that alternates between four pages takes
-// twice as long on a Zen 5 for 16 MiB per rank, and a fifth less on a Xeon for 64 MiB.
+// The in-place all-reduce of two ranks, which is the most frequent case. It makes one pass from front to back. A loop
+// that alternates between four pages takes twice as long on a Zen 5 for 16 MiB per rank, and a fifth less on a Xeon
+// for 64 MiB.
 function foldPair<T, Op, Finish>(desk: usize, bytes: usize, by: v128): void {
   const a = input(desk, 0);
   const b = input(desk, 1);
@@ -70,7 +71,8 @@ function foldPair<T, Op, Finish>(desk: usize, bytes: usize, by: v128): void {
   }
 }
 
-// One cache line per turn. The first four inputs and outputs need no inner loop, which saves a third of the time with four ranks.
+// Processes a cache line per iteration. The first four inputs and outputs need no inner loop, which saves a third of
+// the time with four ranks.
 function foldLines<T, Op, Finish>(desk: usize, n: i32, m: i32, bytes: usize, by: v128): void {
   const a = input(desk, 0);
   const b = input(desk, 1);

@@ -1,19 +1,23 @@
-/** Half types as float32: four elements in the low half of a vector become a vector, and back. Types stand for the formats. */
+/**
+ * Conversions between half types and float32. The low half of a vector has four elements, which fill a
+ * vector when widened. The formats are types.
+ */
 export type Float16 = i16;
 export type Bfloat16 = u16;
 
-/** The four halves in 32-bit lanes as float32, exactly. A NaN stays a NaN. */
+/** Widens four halves in 32-bit lanes to float32. The conversion is exact, and a NaN stays a NaN. */
 export function widenLanes<Format>(bits: v128): v128 {
   return isSigned<Format>() ? widenFloat16(bits) : i32x4.shl(bits, 16);
 }
 
-/** Four float32 as halves in 32-bit lanes, rounded to nearest even. */
+/** Rounds four float32 to halves in 32-bit lanes, to nearest even. */
 export function narrowLanes<Format>(value: v128): v128 {
   return isSigned<Format>() ? narrowFloat16(value) : narrowBfloat16(value);
 }
 
-// Rebiased by an addition. The significand of a subnormal counts units of 2^-24: behind a leading 2^-14, which is taken off
-// again, it becomes a normal number. (A product with 2^112 would do for both, but meets subnormals, which are slow.)
+// An addition changes the bias of the exponent. The significand of a subnormal counts units of 2^-24: with a leading
+// 2^-14, which is subtracted again, it becomes a normal number. A product with 2^112 would handle both, but operations
+// on subnormals are slow.
 function widenFloat16(bits: v128): v128 {
   const sign = i32x4.shl(v128.and(bits, i32x4.splat(0x8000)), 16);
   const magnitude = v128.and(bits, i32x4.splat(0x7fff));
@@ -24,7 +28,7 @@ function widenFloat16(bits: v128): v128 {
   const finite = v128.bitselect(subnormal, normal, i32x4.lt_s(magnitude, i32x4.splat(0x400)));
   const infinite = v128.and(i32x4.gt_s(magnitude, i32x4.splat(0x7bff)), i32x4.splat(0x7f800000));
   const value = v128.or(v128.or(finite, infinite), sign);
-  // As the table of the JavaScript kernels has it: one NaN for all.
+  // All NaNs become one NaN, as in the table of the JavaScript kernels.
   const isNone = i32x4.gt_s(magnitude, i32x4.splat(0x7c00));
   return v128.bitselect(i32x4.splat(0x7fc00000), value, isNone);
 }
@@ -35,7 +39,7 @@ function narrowFloat16(value: v128): v128 {
   const rebiased = i32x4.sub(magnitude, i32x4.splat(0x38000000));
   const isOdd = v128.and(i32x4.shr_u(rebiased, 13), i32x4.splat(1));
   const normal = i32x4.shr_u(i32x4.add(i32x4.add(rebiased, i32x4.splat(0xfff)), isOdd), 13);
-  // Adding a half moves the units of a subnormal into the last bits of the significand, rounded as an addition rounds.
+  // The addition of 0.5 moves the units of a subnormal into the last bits of the significand, and rounds them.
   const half = i32x4.splat(0x3f000000);
   const subnormal = i32x4.sub(f32x4.add(magnitude, half), half);
   const isSubnormal = i32x4.lt_s(magnitude, i32x4.splat(0x38800000));

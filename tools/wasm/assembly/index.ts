@@ -11,11 +11,11 @@ import { And, Max, Min, Or, Product, Sum } from './vectors';
 export { copy };
 
 /**
- * The arithmetic of @coll/core on a shared memory. Dtypes and ops are numbers, as in the lists of @coll/core. `desk` is the
- * address of a list of addresses, 32 bits each: of the inputs, then of the outputs.
+ * The arithmetic of @coll/core on shared memory. Numbers of dtypes and ops are their indices in the lists
+ * of @coll/core. `desk` is the address of a list of 32-bit addresses: the inputs, then the outputs.
  */
 
-/** Combines `n` inputs from left to right into `m` outputs. A mean is divided by `divisor` at the end; other sums stay. */
+/** Combines `n` inputs from left to right into `m` outputs. A mean is divided by `divisor` at the end. */
 export function combine(desk: usize, dtype: i32, op: i32, n: i32, m: i32, count: i32, divisor: f64): void {
   if (dtype === 0) combineHalves<Float16>(desk, op, n, m, count, divisor);
   else if (dtype === 1) combineHalves<Bfloat16>(desk, op, n, m, count, divisor);
@@ -33,7 +33,10 @@ export function combine(desk: usize, dtype: i32, op: i32, n: i32, m: i32, count:
   else fold<u8, And, Keep>(desk, n, m, count, nothing());
 }
 
-/** A block of accumulators, at the first address, divided (by 1: not at all) and narrowed into `m` outputs of `dtype`'s quotients. */
+/**
+ * Divides a block of accumulators at the first address by `divisor`, and narrows the results into `m`
+ * outputs of `dtype`.
+ */
 export function finish(desk: usize, dtype: i32, m: i32, count: i32, divisor: f64): void {
   if (dtype === 0) finishHalves<Float16>(desk, m, count, divisor);
   else if (dtype === 1) finishHalves<Bfloat16>(desk, m, count, divisor);
@@ -41,7 +44,7 @@ export function finish(desk: usize, dtype: i32, m: i32, count: i32, divisor: f64
   else divideAll<f64>(desk, m, count, divisor);
 }
 
-/** Elements at the first address as accumulators at the second: halves, or integers of a mean. */
+/** Widens elements at the first address to accumulators at the second: halves, or the integers of a mean. */
 export function widen(desk: usize, dtype: i32, count: i32): void {
   if (dtype === 0) widenHalves<Float16>(desk, count);
   else if (dtype === 1) widenHalves<Bfloat16>(desk, count);
@@ -85,12 +88,12 @@ function finishHalves<Format>(desk: usize, m: i32, count: i32, divisor: f64): vo
   narrow<Format, Divide>(desk, m, count, f32x4.splat(<f32>divisor));
 }
 
-/** Whether a dtype has integers of up to 16 bits, whose mean is float32. */
+/** Whether a dtype is an integer of at most 16 bits, whose mean is float32. */
 function hasSmallIntegers(dtype: i32): bool {
   return dtype === 4 || dtype === 5 || dtype === 8 || dtype === 9;
 }
 
-// A power of two has an exact reciprocal, and a product takes a quarter of a quotient's time.
+// A power of two has an exact reciprocal. A multiplication takes a quarter of the time of a division.
 function isPowerOfTwo(divisor: f64): bool {
   const whole = <i32>divisor;
   return (whole & (whole - 1)) === 0;

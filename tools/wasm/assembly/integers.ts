@@ -1,8 +1,8 @@
 import { input } from './fold';
 
 /**
- * The mean of `n` inputs of integers, added from left to right and divided in the float type Q, to `m` outputs. Addresses as for
- * `fold`.
+ * Writes the mean of `n` integer inputs to `m` outputs: added from left to right, then divided in the float
+ * type Q. `desk` is as for `fold`.
  */
 export function meanOfIntegers<T, Q>(desk: usize, n: i32, m: i32, count: i32, divisor: Q): void {
   const length = <usize>(<u32>count);
@@ -22,7 +22,7 @@ export function meanOfIntegers<T, Q>(desk: usize, n: i32, m: i32, count: i32, di
   }
 }
 
-/** Integers at the first address of the desk as floats at the second. */
+/** Converts the integers at the first address of `desk` to floats at the second. */
 export function widenIntegers<T, Q>(desk: usize, count: i32): void {
   const from = input(desk, 0);
   const into = input(desk, 1);
@@ -30,7 +30,7 @@ export function widenIntegers<T, Q>(desk: usize, count: i32): void {
     store<Q>(into + i * sizeof<Q>(), <Q>load<T>(from + i * sizeof<T>()));
 }
 
-/** As many integers as a vector has room for as floats: float32 for up to 16 bits, float64 for more. */
+/** A vector of integers converted to floats: float32 for integers of at most 16 bits, otherwise float64. */
 function floatLanes<T>(from: usize): v128 {
   if (sizeof<T>() === 8) return f64x2.replace_lane(f64x2.splat(<f64>load<T>(from)), 1, <f64>load<T>(from, 8));
   if (sizeof<T>() === 4) {

@@ -1,8 +1,8 @@
 /**
- * Arithmetic on vectors of 16 bytes, with the rules of the JavaScript kernels: integers wrap around, minima and maxima keep
- * NaN and order -0 below 0.
+ * Arithmetic on vectors of 16 bytes, with the rules of the JavaScript kernels: integers wrap around, and
+ * minima and maxima keep NaN and order -0 below 0.
  *
- * An op is a type, so that the compiler makes a loop for each; its size tells which one it is.
+ * An op is a type, so that the compiler makes a loop for each. The size of the type identifies the op.
  */
 export type Sum = i8;
 export type Min = i16;
@@ -25,7 +25,8 @@ function extreme<T, Op>(a: v128, b: v128): v128 {
   return sizeof<Op>() === sizeof<Min>() ? v128.min<T>(a, b) : v128.max<T>(a, b);
 }
 
-// There is no minimum of 64-bit integers, and no comparison of unsigned ones: without their sign bits they compare as signed.
+// WebAssembly has no minimum of 64-bit integers, and no comparison of unsigned ones. With inverted sign bits they
+// compare as signed integers.
 function pick<T, Op>(a: v128, b: v128): v128 {
   const bias = isSigned<T>() ? i64x2.splat(0) : i64x2.splat(i64.MIN_VALUE);
   const isAbove = i64x2.gt_s(v128.xor(a, bias), v128.xor(b, bias));
@@ -34,7 +35,7 @@ function pick<T, Op>(a: v128, b: v128): v128 {
 
 function multiply<T>(a: v128, b: v128): v128 {
   if (sizeof<T>() > 1) return v128.mul<T>(a, b);
-  // There is no product of bytes: those of their widened forms have it in their lower halves.
+  // WebAssembly has no product of bytes. The lower halves of the widened products contain it.
   const low = i16x8.mul(i16x8.extend_low_i8x16_u(a), i16x8.extend_low_i8x16_u(b));
   const high = i16x8.mul(i16x8.extend_high_i8x16_u(a), i16x8.extend_high_i8x16_u(b));
   return v128.shuffle<u8>(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);

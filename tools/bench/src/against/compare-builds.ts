@@ -3,7 +3,7 @@ import { levelOf, type Piece, type Session, type Trial, type Turn } from '../tri
 import { type Comparison, compare, type Figures, type SeriesName, seriesNames } from './comparison.js';
 import { Series } from './series.js';
 
-/** A case at one size, and what became of it between two builds. */
+/** The comparison of a case at one size. */
 export interface ComparedTrial {
   readonly trial: Trial;
   readonly foreignLoad: number | undefined;
@@ -17,7 +17,7 @@ export interface Builds {
   readonly after: string;
 }
 
-/** Trials of a turn, as one series takes them. */
+/** A turn that one series measures. */
 interface SeriesTurn extends Turn {
   readonly series: SeriesName;
 }

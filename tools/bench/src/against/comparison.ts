@@ -1,13 +1,13 @@
 import { meanOf, summarize } from '../statistics.js';
 
 /**
- * Two series of each build. They alternate in every round of a suite, in this order, so that what
- * changes on the machine meets all four.
+ * Two series of each build. They alternate in every round of a suite, in this order, so that changes of the
+ * machine affect all of them.
  */
 export const seriesNames = ['before', 'after', 'after again', 'before again'] as const;
 export type SeriesName = (typeof seriesNames)[number];
 
-/** What all rounds of a series gave for one case at one size, in microseconds per call. */
+/** The figures of a series for one case at one size, from all rounds, in microseconds per call. */
 export interface Figures {
   readonly samples: readonly number[];
   /** The mean of each round. */

@@ -8,7 +8,7 @@ import { compareBuilds } from './compare-builds.js';
 import { type ComparedRow, comparisonTables } from './report.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
-// This program is compiled: its folder is part of a build.
+// The compiled program is part of a build.
 const ownBuild = path.resolve(import.meta.dirname, '..');
 
 /** Compares this checkout with the build of a commit, and prints the result. @throws UsageError, Error */

@@ -15,7 +15,7 @@ import {
 const sources = path.resolve(import.meta.dirname, '../../peers');
 const build = path.resolve(import.meta.dirname, '../../build');
 
-/** How a peer's program begins on a command line; its arguments follow. */
+/** The first words of the command line of a peer's program. Its arguments follow. */
 export function programLine(peer: PeerName | 'bound'): string[] {
   const name = peer === 'bound' ? peer : programOf[peer];
   const program = programs[name];
@@ -23,7 +23,7 @@ export function programLine(peer: PeerName | 'bound'): string[] {
   return [interpreterOf(program) ?? (program.interpreters[0] as string), path.join(sources, program.source)];
 }
 
-/** Why a peer cannot be measured here, with the line that installs what is missing; undefined if it can. */
+/** Why a peer cannot be measured on this machine, with the command that installs it; undefined if it can. */
 export function whyMissing(peer: PeerName): string | undefined {
   const name = programOf[peer];
   if (isInstalled(name)) return undefined;
@@ -31,7 +31,7 @@ export function whyMissing(peer: PeerName): string | undefined {
   return `not installed; run: apt-get install --no-install-recommends ${packages} (or add --install-peers)`;
 }
 
-/** Runs apt-get, which needs root. @throws UsageError where it fails */
+/** Installs peers with apt-get, which needs root. @throws UsageError if apt-get fails */
 export function install(peers: readonly PeerName[]): void {
   const packages = programsOf(peers)
     .filter((name) => !isInstalled(name))
@@ -45,12 +45,12 @@ export function install(peers: readonly PeerName[]): void {
   }
 }
 
-/** Compiles the programs that are older than their sources. @throws Error with what the compiler says */
+/** Compiles programs that are older than their sources. @throws Error with the compiler's output */
 export function compilePeers(peers: readonly PeerName[]): void {
   for (const name of programsOf(peers)) compile(name);
 }
 
-/** Whether the memory bound can be measured: that takes a C compiler. Compiles its program. */
+/** Compiles the program of the memory bound. @returns false if there is no C compiler */
 export function compileBound(): boolean {
   if (!isInstalled('bound')) return false;
   compile('bound');
@@ -74,7 +74,10 @@ function programsOf(peers: readonly PeerName[]): ProgramName[] {
   return [...new Set(peers.map((peer) => programOf[peer]))];
 }
 
-/** Whether its commands are there, and its compiler and headers, or its interpreter and modules. */
+/**
+ * Whether the commands of a program are installed, and also its compiler and headers, or its interpreter
+ * and modules.
+ */
 export function isInstalled(name: ProgramName): boolean {
   const program = programs[name];
   if (!program.needs.every(isCommand)) return false;

@@ -3,21 +3,21 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PeerName } from './peers.js';
 
-/** A process to start; its output is read from the first of several. */
+/** A process to start. If there are several, the output of the first one is read. */
 export interface Command {
   readonly argv: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** A folder to remove when all have ended. */
+  /** A folder to remove after all processes have ended. */
   readonly scratch?: string;
 }
 
-// glibc gives memory above a threshold back at once, so that MPI maps and touches new scratch memory in every large call.
+// By default, glibc frees large memory at once, so MPI maps and touches new scratch memory in every large call.
 const keepsMemory = 'glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184';
 
-// The back-off of @coll/mpi (native/mpi/cpp/engine/backoff.h), as mpi.c reads it.
+// The back-off of @coll/mpi (native/mpi/cpp/engine/backoff.h), in the format of mpi.c.
 const backoffs = { withCores: '1000,4000,50', crowded: '20,2000,50' };
 
-// Open MPI leaves loopback out unless it is told; MPICH takes shared memory within a host.
+// By default, Open MPI does not use loopback, and MPICH uses shared memory within a host.
 const openmpiOverTcp = ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self', '--mca', 'btl_tcp_if_include', 'lo'];
 const mpichOverTcp = [
   ...['-genv', 'MPIR_CVAR_NOLOCAL', '1'],
@@ -37,7 +37,10 @@ const settings: Readonly<Record<Exclude<PeerName, 'gloo' | 'torch' | Nonblocking
   'mpich-tcp': mpichOverTcp,
 };
 
-/** How a program is started as that many ranks on this machine; makes the folder in which those with Gloo find each other. */
+/**
+ * The commands that start a program as `ranks` ranks on this machine. For Gloo, makes the folder in which
+ * the ranks find each other.
+ */
 export function commandsOf(peer: PeerName | 'bound', ranks: number, program: readonly string[]): Command[] {
   const isCrowded = ranks > availableParallelism();
   const backoff = isCrowded ? backoffs.crowded : backoffs.withCores;
@@ -64,14 +67,15 @@ export function commandsOf(peer: PeerName | 'bound', ranks: number, program: rea
 }
 
 function openmpi(ranks: number, isCrowded: boolean, setting: readonly string[], program: readonly string[]): Command {
-  // More ranks than cores must yield while they wait, which Open MPI does by itself when it is told of it.
+  // Ranks that share cores must yield while they wait. Open MPI does this if it knows that there are more ranks than
+  // cores.
   const placing = isCrowded ? ['--oversubscribe', '--bind-to', 'none'] : ['--bind-to', 'core'];
   const env = { OMPI_ALLOW_RUN_AS_ROOT: '1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1' };
   return { argv: ['mpirun.openmpi', '-np', String(ranks), ...placing, ...setting, ...program], env };
 }
 
 function mpich(ranks: number, isCrowded: boolean, setting: readonly string[], program: readonly string[]): Command {
-  // Unbound, two ranks may share a core for whole runs.
+  // Without binding, two ranks may share a core for a whole run.
   const placing = isCrowded ? [] : ['-bind-to', 'core'];
   return { argv: ['mpirun.mpich', '-np', String(ranks), ...placing, ...setting, ...program] };
 }

@@ -1,4 +1,4 @@
-/** How the members of a group of processes exchange data. */
+/** How the processes of a group exchange data. */
 export const transports = ['shared-memory', 'tcp'] as const;
 export type Transport = (typeof transports)[number];
 
@@ -21,7 +21,7 @@ export type PeerName = (typeof peerNames)[number];
 export const mpiNames = ['openmpi', 'mpich'] as const satisfies readonly PeerName[];
 export type MpiName = (typeof mpiNames)[number];
 
-/** By what they exchange data through. */
+/** The peers of each transport. */
 export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
   'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'mpi4py'],
   tcp: ['openmpi-tcp', 'mpich-tcp', 'gloo', 'torch'],
@@ -30,10 +30,10 @@ export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
 /** Peers in Python, which are compared with application-level calls; all others with communicators. */
 export const pythonPeers = ['mpi4py', 'torch'] as const satisfies readonly PeerName[];
 
-/** A program of ours. */
+/** A program in tools/bench/peers. */
 export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'mpi4py' | 'torch' | 'bound';
 
-/** The program of a peer: a tuned one is another way to start the same. */
+/** The program of each peer. Tuned peers are the same program with other settings. */
 export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   openmpi: 'openmpi',
   'openmpi-tuned': 'openmpi',
@@ -48,10 +48,10 @@ export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   torch: 'torch',
 };
 
-/** What it takes to start one. */
+/** What a program needs. */
 interface Startable {
   readonly source: string;
-  /** Commands that must be there. */
+  /** Commands that must be installed. */
   readonly needs: readonly string[];
   readonly packages: readonly string[];
 }
@@ -59,13 +59,13 @@ interface Startable {
 /** A program in C or C++. */
 export interface CompiledProgram extends Startable {
   readonly compile: readonly string[];
-  /** Comes after the source that needs it. */
+  /** Linker flags, which follow the source on the command line. */
   readonly link: readonly string[];
-  /** What the compiler must find. */
+  /** A header that the compiler must find. */
   readonly header: string;
 }
 
-/** A program that one of these interpreters runs: the first one that has the modules. */
+/** A program in Python. The first of the interpreters that has the modules runs it. */
 export interface Script extends Startable {
   readonly interpreters: readonly string[];
   readonly modules: readonly string[];
@@ -102,7 +102,7 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
   },
   mpi4py: {
     source: 'mpi4py_trial.py',
-    // Debian's packages are for Debian's Python, whatever comes first in PATH.
+    // Debian's packages are installed for Debian's Python, which may not be the first in PATH.
     interpreters: ['/usr/bin/python3', 'python3'],
     modules: ['mpi4py', 'numpy'],
     needs: ['mpirun.openmpi'],

@@ -4,19 +4,19 @@ import { text } from 'node:stream/consumers';
 import { familyOf, isRunning, type Running } from '../foreign-load.js';
 import type { Command } from './commands.js';
 
-/** What the first process printed, and whether the processes were ended because nothing more came. */
+/** The output of the first process, and whether the processes were killed because it printed nothing more. */
 export interface Output {
   readonly text: string;
   readonly isHung: boolean;
 }
 
-// mpirun ends its ranks and removes its files in this time, unless it hangs, too.
+// mpirun ends its ranks and removes its files within this time, unless it hangs as well.
 const graceMillis = 5000;
 
 /**
- * Runs processes that belong together until all have ended. If the first one prints nothing for that long, all are ended, with all that
- * they started. One that fails ends the others.
- * @throws Error with what it said
+ * Runs related processes until all have ended. If one fails, the others are ended. If the first one prints
+ * nothing for `silenceSeconds`, all are killed with their descendants.
+ * @throws Error with the output of a failed process
  */
 export async function runCommands(name: string, commands: readonly Command[], silenceSeconds: number): Promise<Output> {
   const children = commands.map(start);
@@ -41,13 +41,13 @@ interface Silence {
   end(): void;
 }
 
-/** Ends all when the first one prints nothing for that long. */
+/** Ends all processes if the first one prints nothing for `seconds`. */
 function watchSilence(children: readonly ChildProcess[], seconds: number): Silence {
   let isHung = false;
   let grace: NodeJS.Timeout | undefined;
   const limit = setTimeout(() => {
     isHung = true;
-    // Before they end: orphans have another parent.
+    // Collects the descendants first: orphans get another parent.
     const family = children.flatMap(({ pid }) => (pid === undefined ? [] : familyOf(pid)));
     for (const child of children) child.kill();
     grace = setTimeout(() => killAll(children, family), graceMillis);
@@ -68,7 +68,7 @@ function killAll(children: readonly ChildProcess[], family: readonly Running[]):
     try {
       process.kill(member.pid, 'SIGKILL');
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
 }

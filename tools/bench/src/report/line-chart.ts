@@ -44,7 +44,8 @@ export function drawLines(title: string, categories: readonly string[], lines: r
   return `${withoutHovering(svg)}\n`;
 }
 
-// Styles for the mouse are named by a count of all pictures that a process has drawn; the same figures shall give the same file.
+// Removes styles for hovering. Their names count all pictures of the process, but the same figures must give the same
+// file.
 function withoutHovering(svg: string): string {
   return svg
     .replace(/<style >[\s\S]*?<\/style>\n?/g, '')

@@ -2,17 +2,20 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { findCores } from '@coll/native/machine';
 
-/** Where and when figures were taken. */
+/** The machine, and the date of the measurement. */
 export interface Machine {
   readonly date: string;
   readonly node: string;
-  /** The model, as it calls itself. */
+  /** The model name. */
   readonly cpu: string;
-  /** The family and model by number, because one name may stand for several designs; absent if the system does not state them. */
+  /**
+   * The family and model by number, because one model name may stand for several designs. Undefined if the
+   * system does not report them.
+   */
   readonly cpuDesign?: string;
   /** Cores that this process may use. */
   readonly cpus: number;
-  /** How many cores coll took the machine to have; absent if it found them itself. */
+  /** The number of cores that coll assumed. Undefined if coll determined it. */
   readonly emulatedCores?: number;
 }
 

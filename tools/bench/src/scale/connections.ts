@@ -4,7 +4,7 @@ import { UsageError } from '../usage-error.js';
 /** An end of a TCP connection between two processes. */
 export interface ConnectionEnd {
   readonly pid: number;
-  /** This end and the other one, as `ss` prints them. */
+  /** The addresses of this end and of the other one, as `ss` prints them. */
   readonly local: string;
   readonly peer: string;
   /** Segments with data that this end has sent. */
@@ -25,7 +25,7 @@ export function connectionsBetween(pids: ReadonlySet<number>): ConnectionEnd[] {
   return betweenOnly(endsIn(stdout).filter(({ pid }) => pids.has(pid)));
 }
 
-/** The ends of connections that a text of `ss -tinpH` names; the numbers of an end are in the line below it. */
+/** Parses the output of `ss -tinpH`. The counters of a connection are in the line after it. */
 export function endsIn(text: string): ConnectionEnd[] {
   const lines = text.split('\n');
   return lines.flatMap((line, index) => {

@@ -5,7 +5,7 @@ import { ask } from '../ask.js';
 import { type Machine, thisMachine } from '../report/machine.js';
 import { type ConnectionEnd, connectionsBetween } from './connections.js';
 
-/** What ranks of a group need, as counted. */
+/** The resources that the ranks of a group need. */
 export interface ScaleRow extends Machine {
   readonly ranks: number;
   readonly transport: 'shared-memory' | 'tcp';
@@ -14,13 +14,13 @@ export interface ScaleRow extends Machine {
   readonly openSeconds: number;
   /** Bytes of memory per rank that the group and its first calls add: the mean of all ranks. */
   readonly memoryBytes: number;
-  /** TCP connections per rank to other ranks: the most of any rank. */
+  /** TCP connections of a rank to other ranks: the maximum over all ranks. */
   readonly connections: number;
-  /** Those of them that carried headers or data of collectives. */
+  /** The connections among them that carried headers or data of collectives. */
   readonly dataConnections: number;
-  /** Messages with headers or data that a rank sends per call, as TCP segments: the most of any rank. */
+  /** Messages with headers or data that a rank sends per call, as TCP segments: the maximum over all ranks. */
   readonly messages: number;
-  /** Messages on the other connections, by which ranks watch each other, per call: the most of any rank. */
+  /** Messages per call on the other connections, on which ranks watch each other: the maximum over all ranks. */
   readonly controlMessages: number;
 }
 
@@ -28,7 +28,7 @@ const entry = fileURLToPath(new URL('./rank.mjs', import.meta.url));
 const callsToWarm = 3;
 const callsToCount = 40;
 
-/** What is counted: connections do not depend on the algorithm in shared memory. */
+/** The counted cases. With shared memory, connections do not depend on the algorithm. */
 const counted = [
   ['tcp', 'ring'],
   ['tcp', 'rechd'],
@@ -36,7 +36,7 @@ const counted = [
   ['shared-memory', 'ring'],
 ] as const;
 
-/** Counts groups, each of new processes, whose memory has not been used before. Prints each count to stderr. */
+/** Counts groups of new processes, which have not used their memory before. Prints each count to stderr. */
 export async function takeCounts(sizes: readonly number[]): Promise<ScaleRow[]> {
   const rows: ScaleRow[] = [];
   for (const ranks of sizes) {
@@ -74,7 +74,7 @@ type Counts = Pick<
 
 async function countIn(children: readonly ChildProcess[], open: object): Promise<Counts> {
   const pids = new Set(children.flatMap(({ pid }) => pid ?? []));
-  // Processes that still start would count as time of opening.
+  // The start of the processes must not count as time of opening the group.
   await askAll(children, { type: 'start' });
   const start = performance.now();
   await askAll(children, open);

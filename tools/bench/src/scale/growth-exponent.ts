@@ -1,6 +1,6 @@
 /**
- * The exponent `e` with which `value` grows like `ranks ** e`, by least squares of logarithms; undefined if
- * a value is 0 or there are fewer than two.
+ * The exponent `e` of the growth `ranks ** e`, by a least-squares fit of the logarithms. Undefined for
+ * fewer than two points, or if a value is 0.
  */
 export function growthExponent(
   points: readonly { readonly ranks: number; readonly value: number }[],

@@ -1,4 +1,5 @@
-// The process of a rank whose memory, connections and messages are counted. JavaScript, because 128 processes that compile TypeScript take minutes.
+// The process of a rank whose memory, connections and messages are counted. It is JavaScript, because compiling
+// TypeScript in 128 processes takes minutes.
 import { readFileSync } from 'node:fs';
 import { binaryTreeAlgorithm, recursiveHalvingDoublingAlgorithm } from '@coll/multi-worker';
 import { openProcessGroup } from '@coll/processes';
@@ -50,7 +51,7 @@ process.on('message', async (order) => {
 });
 process.once('disconnect', () => process.exit());
 
-/** This process's share of memory: pages that several processes map count in parts. */
+/** The memory of this process. Pages that several processes map count proportionally. */
 function memoryBytes() {
   globalThis.gc();
   const [, kibibytes] = /^Pss:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'));

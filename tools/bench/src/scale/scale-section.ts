@@ -29,7 +29,7 @@ const quantities: readonly Quantity[] = [
 
 const colors = ['#d1242f', '#0969da', '#1a7f37', '#8250df'];
 
-/** The part of docs/internals/scale.md that is made from counts. */
+/** The generated part of docs/internals/scale.md. */
 export function scaleSection(rows: readonly ScaleRow[]): string {
   const [first] = rows;
   if (!first) return 'Nothing has been counted yet.';

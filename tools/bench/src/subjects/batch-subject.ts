@@ -13,7 +13,7 @@ import { callArrays, isAllocationAlone } from './call-arrays.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
 
-/** A replica's all-reduce of a list of tensors from its own thread, in place. */
+/** A replica's all-reduce of a list of tensors, in place, called from its own thread. */
 export function replicaBatchSubject(
   ops: CrossDeviceOps,
   buffers: GradientBuffers,
@@ -34,7 +34,10 @@ export function replicaBatchSubject(
   };
 }
 
-/** A communicator's all-reduce of the lists of tensors of its local ranks, as pieces of one buffer a rank, in place. */
+/**
+ * A communicator's all-reduce of the lists of tensors of its local ranks, in place, as if each list were
+ * one buffer.
+ */
 export function piecesSubject(communicator: Communicator, buffers: GradientBuffers, trial: Trial): Subject {
   const { localRanks, size } = communicator;
   const lists = localRanks.map((rank) => buffers.takeFor(communicator, trial, rank));
@@ -54,7 +57,10 @@ export function piecesSubject(communicator: Communicator, buffers: GradientBuffe
   };
 }
 
-/** All replicas' lists of tensors, reduced together by the thread that holds them: `batchReduce`, or `reduce` of one value. */
+/**
+ * The reduction of all replicas' tensors by the thread that holds them: `batchReduce` of lists, or `reduce`
+ * of one value.
+ */
 export function batchSubject(ops: CrossDeviceOps, buffers: GradientBuffers, trial: Trial): Subject {
   const { work, counts, ranks, place } = trial;
   const replicas = Array.from({ length: ranks }, (_, rank) => buffers.take(trial, rank));
@@ -71,7 +77,7 @@ export function batchSubject(ops: CrossDeviceOps, buffers: GradientBuffers, tria
     async call() {
       const { inputs, into } = arraysOf();
       if (isAllocationAlone(memory)) {
-        // Kept like a result until the next call: else the compiler could leave the allocation out.
+        // Keep the arrays until the next call, like results. Otherwise the compiler could remove the allocation.
         results = into ?? inputs;
       } else if (work.type === 'reduce') {
         const [value] = inputs as readonly [PerReplica<Tensor>];
@@ -93,7 +99,7 @@ export function batchSubject(ops: CrossDeviceOps, buffers: GradientBuffers, tria
   };
 }
 
-/** In memory of its own, all of which is touched. */
+/** A copy in new memory. Copying touches all of the memory. */
 function copyOf({ values }: PerReplica<Tensor>): PerReplica<Tensor> {
   return new PerReplica(values.map((component) => ({ ...component, data: component.data.slice() })));
 }

@@ -1,6 +1,6 @@
 import type { CallMemory, Place } from '../trial.js';
 
-/** What a call reads, and the memory that it gets for its results, if any. */
+/** The inputs of a call, and the memory for its results, if it gets any. */
 export interface CallArrays<Value> {
   readonly inputs: readonly Value[];
   readonly into: readonly Value[] | undefined;
@@ -37,7 +37,7 @@ export function callArrays<Value>(
   }
 }
 
-/** Whether the collective is left out, and only the memory allocated. */
+/** Whether the call only allocates memory, and executes no collective. */
 export function isAllocationAlone(memory: CallMemory): boolean {
   return memory === 'alone' || memory === 'both-alone';
 }

@@ -7,7 +7,10 @@ import type { Buffers } from './buffers.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
 
-/** A communicator's collective on the buffers of its local ranks: in place where that is wanted and both are of one length. */
+/**
+ * A communicator's collective on the buffers of its local ranks. It is in place if the trial wants it and
+ * inputs and outputs have the same length.
+ */
 export function collectiveSubject(communicator: Communicator, buffers: Buffers, trial: Trial): Subject {
   const kind = trial.work.type === 'collective' ? trial.work.kind : 'all-reduce';
   const collective = collectiveOf(kind);

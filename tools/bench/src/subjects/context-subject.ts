@@ -15,12 +15,13 @@ export function contextSubject(context: ReplicaContext, trial: Trial, memory: Ca
   const keep = (result: Tensor | readonly Tensor[]) => {
     latest = arraysIn(result);
   };
-  // Replicas that share a thread can only meet asynchronously; those that do not meet faster when they block.
+  // Replicas that share a thread can only meet in async calls. Replicas in separate threads meet faster in sync calls.
   const canBlock = trial.form !== 'controller';
   const isList = values.length > 1;
   const number = new Float32Array(1);
   const intoNumber = { into: number };
-  // Replicas that reduce arrays also wait for each other's allocations and garbage collections.
+  // Replicas that reduce arrays also wait for each other's allocations and garbage collections, so replicas that do
+  // not reduce must meet as well.
   const meet = isSync
     ? () => void context.allReduceSync('max', number, intoNumber)
     : () => context.allReduce('max', number, intoNumber);
@@ -31,7 +32,7 @@ export function contextSubject(context: ReplicaContext, trial: Trial, memory: Ca
     },
     call() {
       const { inputs, into } = arraysOf();
-      // Kept like a result until the next call: else the compiler could leave the allocation out.
+      // Keep the arrays until the next call, like results. Otherwise the compiler could remove the allocation.
       latest = into ?? inputs;
       if (isAllocationAlone(memory)) return meet();
       const value = isList ? inputs : (inputs[0] as Float32Array);

@@ -1,7 +1,7 @@
 import { elementsOf, type Trial } from '../trial.js';
 import type { Subject } from './subject.js';
 
-/** A copy between two buffers by one thread: what it costs to read and write as many bytes once. */
+/** A copy between two buffers by one thread: the cost of reading and writing the bytes once. */
 export function copySubject(trial: Trial): Subject {
   const length = elementsOf(trial);
   const [from, into] = [new Float32Array(length).fill(1), new Float32Array(length).fill(0)];

@@ -3,10 +3,13 @@ import type { Overlap, Trial } from '../trial.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
 
-// A timer takes as long at least.
+// The shortest timer.
 const timerMillis = 1;
 
-/** A replica's gradients, which take their time one after the other, and their all-reduce: not at all, afterwards, or meanwhile. */
+/**
+ * A replica's computation of gradients, one after the other, with their all-reduce afterwards, during the
+ * computation, or not at all.
+ */
 export function overlapSubject(context: ReplicaContext, trial: Trial, work: Overlap): Subject {
   const { replicaIdInSyncGroup: rank, numReplicasInSync: ranks } = context;
   const values = trial.counts.map((length) => new Float32Array(length));
@@ -33,7 +36,7 @@ export function overlapSubject(context: ReplicaContext, trial: Trial, work: Over
   };
 }
 
-/** A gradient that is still computed. */
+/** A gradient that is still being computed. */
 class Gradient {
   readonly promise: Promise<Float32Array>;
   complete!: (value: Float32Array) => void;
@@ -45,7 +48,7 @@ class Gradient {
   }
 }
 
-/** Lets time pass for each value, the last one first, and lets the thread do other things in between. */
+/** Simulates a computation: time passes for each value, the last one first. The event loop runs between two values. */
 async function compute(
   values: readonly Float32Array[],
   { isBusy, computeMillis }: Overlap,
@@ -58,7 +61,7 @@ async function compute(
     const { length } = values[index] as Float32Array;
     done += length;
     if (isBusy) {
-      // What other things took does not shorten the computation.
+      // Time that other work takes does not shorten the computation.
       const until = performance.now() + (computeMillis * length) / total;
       while (performance.now() < until);
       await new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,10 @@ import { elementsOf, type Trial } from '../trial.js';
 import { replica } from './idle-replica.js';
 import type { Subject } from './subject.js';
 
-/** Runs of replicas that do nothing, back to back: a number for an argument, or a batch for each replica if it has more elements. */
+/**
+ * Successive runs of idle replicas. The argument is a number, or a batch per replica if it has more than
+ * one element.
+ */
 export function runSubject(strategy: MirroredStrategy, trial: Trial): Subject {
   const elements = elementsOf(trial);
   const batch =

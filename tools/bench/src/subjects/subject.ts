@@ -1,5 +1,6 @@
 /**
- * One rank's part in what is measured, or all ranks' where one thread holds them. All ranks make the same calls in the same order.
+ * One rank's part of a measured call, or the parts of all ranks that one thread holds. All ranks make the
+ * same calls in the same order.
  */
 export interface Subject {
   /** Whether `call` is done when it returns; otherwise it returns a promise. */
@@ -7,18 +8,21 @@ export interface Subject {
   /** Writes known values into the inputs. */
   rewrite(): void;
   call(): unknown;
-  /** What is wrong with the results of the first call after `rewrite`, for people. */
+  /** Describes a wrong result of the first call after `rewrite`; undefined if it is right. */
   problem(): string | undefined;
-  /** The elementwise maximum over all ranks, in place: also the way to wait for each other. A subject that calls synchronously does it so. */
+  /**
+   * Computes the elementwise maximum over all ranks, in place. Ranks also use it to wait for each other. It
+   * is sync if `isSync`.
+   */
   agree(values: Float64Array): unknown;
 }
 
-/** A result is not what plain arithmetic gives. */
+/** A result differs from the result of plain arithmetic. */
 export class WrongResultError extends Error {
   override readonly name = 'WrongResultError';
 }
 
-/** Makes one call, and looks at what it did. @throws WrongResultError */
+/** Makes one call, and checks its result. @throws WrongResultError */
 export async function checkFirstCall(subject: Subject, what: string): Promise<void> {
   subject.rewrite();
   await subject.call();

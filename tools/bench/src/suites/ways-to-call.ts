@@ -1,13 +1,16 @@
 import { type CallMemory, callMemory, type Place } from '../trial.js';
 
-/** Which arrays a call gets, and its words after the name of the call. */
+/** The arrays of a call, and the words for them in the name of the case. */
 export interface WayToCall {
   readonly memory: CallMemory;
   readonly place: Place;
   readonly words: string;
 }
 
-/** All ways to call with an output at one of these places. Those without `into` have no place, and come with the first. */
+/**
+ * All ways to call with outputs at these places. Ways without `into` have no place, and are measured with
+ * the first place.
+ */
 export function waysToCall(places: readonly Place[]): WayToCall[] {
   return places.flatMap((place, index) =>
     callMemory
@@ -16,7 +19,7 @@ export function waysToCall(places: readonly Place[]): WayToCall[] {
   );
 }
 
-/** What follows the name of a call, for people. */
+/** The words after the name of a call, for people. */
 export function wordsFor(memory: CallMemory, place: Place): string {
   return place === 'out' && (memory === 'known' || memory === 'new') ? elsewhere[memory] : words[memory];
 }
@@ -34,7 +37,7 @@ const elsewhere: Readonly<Record<'known' | 'new', string>> = {
   new: ' into new memory',
 };
 
-/** From one number to a large layer. */
+/** Sizes from one number to a large layer. */
 export function sizesToCall(isQuick: boolean): readonly number[] {
   return isQuick ? [4, 65_536, 16 * 2 ** 20] : [4, 1024, 65_536, 2 ** 20, 16 * 2 ** 20];
 }

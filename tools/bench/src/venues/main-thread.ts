@@ -15,7 +15,7 @@ import type { Subject } from '../subjects/subject.js';
 import type { CallMemory, Trial } from '../trial.js';
 import { devicesOf, packingOf, playedBy, type Venue } from './venue.js';
 
-/** All ranks in the hands of this thread, and the copy of memory that everything is compared with. */
+/** This thread with all ranks. It also measures the copy of memory, for comparison. */
 export class MainThread implements Venue {
   readonly #ranks: number;
   readonly #gradients = new GradientBuffers();

@@ -6,7 +6,7 @@ import { RankThreads } from './rank-threads.js';
 import { ReplicaThreads } from './replica-threads.js';
 import type { Venue } from './venue.js';
 
-/** The place of that name, for that many ranks. A peer that prints no figure for `silenceSeconds` is ended. */
+/** Opens a venue for a number of ranks. A peer that prints no figure for `silenceSeconds` is killed. */
 export function openVenue(name: VenueName, ranks: number, silenceSeconds: number): Venue {
   switch (name) {
     case 'main-thread':

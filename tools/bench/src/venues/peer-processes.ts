@@ -10,13 +10,13 @@ import { describeTrial, type Trial } from '../trial.js';
 import type { MpiOrder } from './rank-mpi.js';
 import type { Venue } from './venue.js';
 
-/** What a peer's program prints for each trial. */
+/** The line that a peer's program prints for each trial. */
 interface PeerLine {
   readonly ok: boolean;
   readonly samples: readonly number[];
 }
 
-/** The command line that measures trials; rank 0 prints a line for each. */
+/** Makes the command line that measures trials. Rank 0 prints a line for each. */
 export type ProgramFor = (trials: readonly Trial[], effort: Effort) => string[];
 
 const entry = fileURLToPath(new URL('./rank-mpi.ts', import.meta.url));
@@ -43,7 +43,10 @@ export class PeerProcesses implements Venue {
 
   readonly #programFor: ProgramFor;
 
-  /** `silenceSeconds` without another figure are taken for a hang. Default of `programFor`: the peer's own program. */
+  /**
+   * A program that prints no figure for `silenceSeconds` counts as hung. Default of `programFor`: the
+   * peer's own program.
+   */
   constructor(peer: PeerName | 'bound', ranks: number, silenceSeconds: number, programFor = peerProgram(peer)) {
     this.#programFor = programFor;
     this.#peer = peer;
@@ -54,7 +57,7 @@ export class PeerProcesses implements Venue {
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
     const commands = commandsOf(this.#peer, this.#ranks, this.#programFor(trials, effort));
     const { text, isHung } = await runCommands(this.#peer, commands, this.#silenceSeconds);
-    // What comes after the last end of line was cut off.
+    // The last line may be incomplete.
     const lines = text
       .split('\n')
       .slice(0, -1)
@@ -70,7 +73,7 @@ export class PeerProcesses implements Venue {
     });
   }
 
-  /** Of a case that comes so many cases after the one that hung. */
+  /** The failure of a case. `later`: how many cases it comes after the one that hung. */
   #failureOf(later: number): string {
     return later === 0
       ? `${this.#peer} hung: no figure for ${this.#silenceSeconds} s`

@@ -4,7 +4,7 @@ import { Buffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import type { Trial } from '../trial.js';
 
-/** What the ranks of an MPI job measure, as JSON in their argument. */
+/** The trials of an MPI job's ranks, as JSON in their argument. */
 export interface MpiOrder {
   readonly trials: readonly Trial[];
   readonly effort: Effort;
@@ -16,7 +16,7 @@ await using communicator = await MpiCommunicator.open();
 const buffers = new Buffers(communicator, 'ordinary');
 for (const trial of trials) {
   const { samples } = await measure(collectiveSubject(communicator, buffers, trial), trial, effort);
-  // The line of a peer's program (peers/trial.h). A wrong result has thrown.
+  // A line as a peer's program prints it (peers/trial.h). A wrong result has thrown an error before.
   if (communicator.localRanks[0] === 0)
     process.stdout.write(`${JSON.stringify({ ok: true, samples: [...samples] })}\n`);
 }

@@ -36,7 +36,7 @@ answerOrders(async ({ trial, effort }: Order) => {
 });
 process.once('disconnect', () => process.exit());
 
-/** The only replica of this process, in a strategy of all processes. */
+/** Measures the only replica of this process, in a strategy of all processes. */
 async function measureReplica(trial: Trial, memory: CallMemory, effort: Effort): Promise<Measurement> {
   const strategy = await strategyOver(trial.transport ?? 'shared-memory');
   const measured: Measurement[] = [];

@@ -6,7 +6,7 @@ import { contextSubject } from '../subjects/context-subject.js';
 import { overlapSubject } from '../subjects/overlap-subject.js';
 import type { Order } from './venue.js';
 
-/** A replica that measures what it is told to on a channel, until it is told to end. */
+/** A replica that measures what it is ordered to on a channel, until the order is to end. */
 export async function replica(context: ReplicaContext, channel: string): Promise<void> {
   const orders = new BroadcastChannel(channel);
   try {
@@ -21,7 +21,7 @@ export async function replica(context: ReplicaContext, channel: string): Promise
           ? overlapSubject(context, trial, work)
           : contextSubject(context, trial, work.type === 'context' ? work.memory : 'known');
       const measurement = await measure(subject, trial, effort);
-      // All agree on the figures, so that one tells them.
+      // All replicas have the same figures, so one of them reports.
       if (context.replicaIdInSyncGroup === 0) context.report(measurement);
     }
   } finally {

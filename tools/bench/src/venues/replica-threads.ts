@@ -69,7 +69,7 @@ class RunningReplicas {
         this.#orders.postMessage(order);
       });
     })();
-    // A replica that fails ends the run, and never measures.
+    // A failed replica ends the run without a measurement.
     return (await Promise.race([measured, this.#ran])) as Measurement;
   }
 

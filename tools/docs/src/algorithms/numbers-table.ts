@@ -5,10 +5,10 @@ import { markdownTable } from '../markdown-table.ts';
 
 const groups = [2, 4, 8, 64];
 
-// A buffer that every group's chunks divide evenly, so that shares of it come out as fractions without remainders.
+// Chunks of all these groups divide this buffer evenly, so that all shares are short decimal fractions.
 const bytes = 64 * 64;
 
-/** What the drawn algorithms send for a collective, among some numbers of ranks. */
+/** The rounds and bytes of the drawn algorithms for a collective, for several numbers of ranks. */
 export function numbersTable(kind: CollectiveKind): string {
   const collective = collectiveOf(kind);
   const rows = drawn.flatMap(({ name, algorithmFor }) =>

@@ -9,7 +9,10 @@ const collectives: readonly (readonly [title: string, Collective])[] = [
   ['reduce-scatter', { kind: 'reduce-scatter', op: 'sum' }],
 ];
 
-/** In which order an algorithm combines each chunk, for every collective that combines, and where the chunk is complete first. */
+/**
+ * The order in which an algorithm combines each chunk, and the rank that completes it, for every collective
+ * with an op.
+ */
 export function orderTable(algorithm: Algorithm, ranks: number): string {
   const columns = collectives.flatMap(([title, collective]) => {
     if (algorithm.refuses?.(collective, ranks) !== undefined) return [];
@@ -28,7 +31,7 @@ function cellOf(schedule: Schedule, ways: readonly string[], chunk: number): str
   return `\`${ways.join('` or `')}\`, at rank ${completedAt(schedule, chunk)}`;
 }
 
-/** Where the last contribution to a chunk is combined with the others. */
+/** The rank that combines the last contribution to a chunk. */
 function completedAt({ rounds }: Schedule, chunk: number): number | undefined {
   return rounds.flat().findLast((transfer) => transfer.reduce && transfer.chunk === chunk)?.to;
 }

@@ -3,7 +3,7 @@ import type { Round, Schedule } from '@coll/core/schedule';
 const left = 84;
 const top = 40;
 
-/** Distinguishable with any kind of color vision: the colors of Okabe and Ito, without yellow and black. */
+/** The colors of Okabe and Ito without yellow and black, which people with any kind of color vision can distinguish. */
 export const colors = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 
 /** Position of an arrow's label along the arrow, by the number of ranks it crosses, so that few labels of crossing arrows overlap. */
@@ -72,7 +72,8 @@ function arrowOf(
 ): Arrow {
   const { from, to, chunks, reduce } = message;
   const [x1, y1, x2, y2] = [columns[from] as number, begin + 4, columns[to] as number, end - 4];
-  // Many arrows may end at a rank that combines, and start at one that copies: labels are at the other end.
+  // Many arrows may end at a rank that combines, and many may start at a rank that copies. Labels are near the other
+  // end.
   const place = labelPlaces[Math.abs(to - from) - 1] ?? 0.2;
   const share = reduce ? place : 1 - place;
   const label = { x: round2(x1 + (x2 - x1) * share), y: round2(y1 + (y2 - y1) * share + 4), text: chunks.join(',') };

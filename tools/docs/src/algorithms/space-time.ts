@@ -2,8 +2,8 @@ import type { Schedule } from '@coll/core/schedule';
 import { type Arrow, colors, type Layout, layOut } from './space-time-layout.ts';
 
 /**
- * A picture of a schedule: ranks stand next to each other, time runs down. An arrow is a move, with the numbers of its chunks; a
- * solid one is combined where it ends, a dashed one is copied.
+ * A picture of a schedule: ranks are columns, and time runs down. An arrow is a transfer, labelled with its
+ * chunks. The receiver combines the chunks of a solid arrow, and stores the chunks of a dashed one.
  */
 export function spaceTimePicture(title: string, schedule: Schedule): string {
   const layout = layOut(schedule);

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { repository } from '../markdown-files.ts';
 
-/** The languages of blocks whose names are not the endings of their files. */
+/** The languages of code blocks, by the file extensions that differ from them. */
 const languages: Readonly<Record<string, string>> = { mjs: 'js', mts: 'ts', py: 'python', yml: 'yaml' };
 
 /**
- * A page with the files that it shows as they are: each stands between `<!-- file: its/path -->` and `<!-- end -->`.
- * `<!-- file: its/path#name -->` shows what stands between `// #region name` and `// #endregion`, without its indentation.
+ * The page with current embedded files. A file is embedded between `<!-- file: its/path -->` and `<!-- end
+ * -->`; `<!-- file: its/path#name -->` embeds the part between `// #region name` and `// #endregion`,
+ * without its indentation.
  */
 export function embedFiles(page: string): string {
   const parts = page.split(/^(<!-- file: \S+ -->)$/m);

@@ -2,7 +2,7 @@ import { type PackingOptions, zeros } from '@coll/core';
 import { arrange, type Pack } from '@coll/core/internal';
 import { markdownTable } from '../markdown-table.ts';
 
-/** Tensors of a batch: names that stand in the tables, and how many float32 each has. */
+/** The tensors of an example batch: their names in the tables, and their numbers of float32 elements. */
 const gradients = [
   { name: 'a', elements: 15 },
   { name: 'b', elements: 10 },
@@ -30,7 +30,7 @@ const examples: readonly Example[] = [
   { words: '`bytesPerPack: 1000`', bytesPerPack: 1000 },
 ];
 
-/** The tensors of the examples, in the order in which they are handed in. */
+/** The table of the tensors, in the order of the call. */
 export function gradientsTable(): string {
   const rows = [
     ['tensor', ...gradients.map(({ name }) => name)],
@@ -40,7 +40,7 @@ export function gradientsTable(): string {
   return markdownTable(rows[0], rows.slice(1));
 }
 
-/** What the packs of these tensors are, in the order in which they start. */
+/** The table of the packs that `PackingOptions` make of these tensors, in the order in which they start. */
 export function packsTable(): string {
   const rows = examples.map(({ words, options, bytesPerPack }) => {
     const tensors = gradients.map(({ elements }) => zeros('float32', [elements]));

@@ -9,7 +9,7 @@ export interface Network {
 
 const gigabits = (rate: number): number => 8e-9 / rate;
 
-/** Chosen for the tables: round numbers of the usual order, measured nowhere. */
+/** The networks of the tables: round numbers of the usual magnitude, not measured ones. */
 export const networks: readonly Network[] = [
   {
     name: 'LAN',

@@ -46,7 +46,7 @@ it('estimates for 65,536 ranks read few of the transfers, and hold one round of 
       total += count;
       longest = Math.max(longest, count);
     }
-    // A ring of them has 8.6 billion transfers, direct as many in two rounds.
+    // A full ring schedule would have 8.6 billion transfers, and a direct schedule as many in two rounds.
     expect(total, `${setting.name} ${name}`).toBeLessThan(4e6);
     expect(longest, `${setting.name} ${name}`).toBeLessThan(1.1e6);
   }

@@ -2,7 +2,7 @@ import { type Cost, type CostOptions, cost, representativeCost } from '@coll/cor
 import { allReduce, type Case, casesAmong, type Setting } from '../catalogue.ts';
 import { buffers, gamma, type Network, networks, withinWorker } from './networks.ts';
 
-/** What an algorithm costs among so many ranks. */
+/** The cost of an algorithm for a number of ranks. */
 export interface PriceRow {
   readonly setting: Setting['name'];
   readonly algorithm: string;
@@ -22,7 +22,7 @@ export function* priceRows(counts: readonly number[]): Iterable<PriceRow> {
   }
 }
 
-/** Rounds and seconds, in every network with every buffer. */
+/** The rounds and seconds of a case, for every network and buffer. */
 export function priceOf(each: Case): Pick<PriceRow, 'rounds' | 'seconds'> {
   const price = pricer(each);
   const costs = networks.map((network) => buffers.map((bytes) => price(costOptions(each.setting, network, bytes))));
@@ -32,7 +32,7 @@ export function priceOf(each: Case): Pick<PriceRow, 'rounds' | 'seconds'> {
   };
 }
 
-/** Prices from representatives or, if the algorithm knows none, from all transfers. */
+/** Computes costs from the algorithm's representative transfers or, if it has none, from all transfers. */
 function pricer({ setting: { ranksPerWorker }, ranks, algorithm }: Case) {
   const representatives = () => algorithm.representatives?.(allReduce, ranks, ranksPerWorker);
   const planned = algorithm.stream || representatives() ? undefined : algorithm.plan(allReduce, ranks);
@@ -43,7 +43,7 @@ function pricer({ setting: { ranksPerWorker }, ranks, algorithm }: Case) {
   };
 }
 
-/** The machine of a setting, and how much is reduced. */
+/** The arguments of `cost` for a setting, a network and a buffer. */
 export function costOptions({ ranksPerWorker }: Setting, { times }: Network, bytes: number): CostOptions {
   return { ...times, workers: { ...withinWorker, ranksPerWorker }, bytes, gamma };
 }

@@ -4,7 +4,7 @@ import { markdownTable } from '../markdown-table.ts';
 import { buffers, gamma, networks, withinWorker } from './networks.ts';
 import { type PriceRow, pricedRanks } from './price-rows.ts';
 
-/** The networks that prices are for. */
+/** The table of the networks. */
 export function networksTable(): string {
   const links = [...networks, { name: 'within a worker', words: 'memory or a bus', times: withinWorker }];
   const rows = links.map(({ name, words, times: { alpha, beta, overhead = 0 } }) => [
@@ -24,7 +24,7 @@ export function networksTable(): string {
   return `${markdownTable(head, rows, 2)}\n\nA rank combines ${Number((1e-9 / gamma).toPrecision(3))} GB of data per second (\`1 / gamma\`).`;
 }
 
-/** How long all-reduces take in a setting: a table for each network and buffer, the shortest time of a line in bold. */
+/** A table of times for each network and buffer of a setting. The shortest time of a line is bold. */
 export function priceTables(settingName: PriceRow['setting'], rows: readonly PriceRow[]): string {
   const algorithms = settings.find(({ name }) => name === settingName)?.contenders.map(({ name }) => name) ?? [];
   const found = (ranks: number) =>
@@ -44,7 +44,7 @@ export function priceTables(settingName: PriceRow['setting'], rows: readonly Pri
   return tables.join('\n\n');
 }
 
-/** How many rounds each algorithm has in a setting. */
+/** The table of the rounds of each algorithm in a setting. */
 export function roundsTable(settingName: PriceRow['setting'], rows: readonly PriceRow[]): string {
   const here = rows.filter(({ setting }) => setting === settingName);
   const algorithms = [...new Set(here.map(({ algorithm }) => algorithm))];
@@ -63,7 +63,7 @@ function cellsOf(seconds: readonly (number | undefined)[]): string[] {
   const shortest = Math.min(...seconds.map((value) => value ?? Number.POSITIVE_INFINITY));
   return seconds.map((value) => {
     if (value === undefined) return '';
-    // Those that differ in what a table does not show are as short.
+    // Times that look equal in the table are all bold.
     const isShortest = formatSeconds(value) === formatSeconds(shortest);
     return isShortest ? `**${formatSeconds(value)}**` : formatSeconds(value);
   });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { repository } from '../markdown-files.ts';
 
-/** Set by our own scripts and tests for each other. */
+/** Variables that only scripts and tests of this repository set. */
 const internal = /^COLL_(KERNELS|MEASURE|NODE_API_\w+|STRICT|VARIANT|(TESTS?|DOUBLE)(_\w+)?)$/;
 const sources = [
   'packages/*/src/',

@@ -16,13 +16,13 @@ interface Manifest {
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 }
 
-/** What is imported by one name: a package, or a subpath of one. */
+/** A name that programs can import: a package, or a subpath of a package. */
 export interface EntryPoint {
   readonly name: string;
   readonly source: string;
 }
 
-/** The API reference of all packages, and what is wrong with it. */
+/** The API reference of all packages, and its faults. */
 export interface Reference {
   /** Exports without a docstring, and links that lead nowhere. */
   readonly faults: string[];
@@ -34,7 +34,7 @@ export interface Reference {
 
 const ourProject = path.join(import.meta.dirname, 'tsconfig.sources.json');
 
-/** Reads the docstrings of everything that is exported, by default from all packages. */
+/** Reads the docstrings of all exports. Default: of all packages. */
 export async function readReference(
   entryPoints: readonly EntryPoint[] = ourEntryPoints(),
   tsconfig = ourProject,
@@ -81,7 +81,7 @@ async function writeMarkdown(app: Application, project: ProjectReflection, folde
   await app.generateOutputs(project);
 }
 
-/** Everything that can be imported from our packages. */
+/** All names that programs can import from our packages. */
 export function ourEntryPoints(): EntryPoint[] {
   const parents = ['packages', 'native'].map((name) => path.join(repository, name));
   const folders = parents.flatMap((parent) => readdirSync(parent).map((name) => path.join(parent, name)));
@@ -92,7 +92,7 @@ function entryPointsOf(folder: string): EntryPoint[] {
   const manifest: Manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
   return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
     const source = typeof target === 'string' ? undefined : target['@coll/source'];
-    // Modules that only register a plug-in, or run in a thread, export nothing; `addon`, `internal` and `machine` are for our own packages.
+    // These modules have no exports for users: they register a plug-in, run in a thread, or serve our own packages.
     if (
       source === undefined ||
       ['./addon', './internal', './machine', './register', './replica-thread'].includes(subpath)
@@ -102,7 +102,7 @@ function entryPointsOf(folder: string): EntryPoint[] {
   });
 }
 
-/** Modules are called as they are imported. */
+/** Names modules by the paths that programs import. */
 function nameModules(project: ProjectReflection, entryPoints: readonly EntryPoint[]): void {
   for (const module of project.children ?? []) {
     const file = project.files.getReflectionPath(module);
@@ -118,7 +118,10 @@ const exported =
   ReflectionKind.Variable;
 const members = ReflectionKind.Method | ReflectionKind.Accessor;
 
-/** Exports, methods and fields of options that say nothing; what a class inherits is said by its parent. */
+/**
+ * The exports, methods and fields of options without a docstring. An inherited member has the docstring of
+ * its parent.
+ */
 function undocumented(project: ProjectReflection): string[] {
   const all = project.getReflectionsByKind(exported | members | ReflectionKind.Property) as DeclarationReflection[];
   const silent = all.filter((one) => !one.inheritedFrom && isForUsers(one) && !hasComment(one));
@@ -127,7 +130,7 @@ function undocumented(project: ProjectReflection): string[] {
 
 function isForUsers(one: DeclarationReflection): boolean {
   if (one.kindOf(exported)) return one.parent?.kindOf(ReflectionKind.Module) ?? false;
-  // A member that is named by a symbol does what that protocol says.
+  // A member named by a symbol, such as Symbol.dispose, needs no docstring of its own.
   const isMember = (one.parent?.kindOf(ReflectionKind.ClassOrInterface) ?? false) && !one.name.startsWith('[');
   return isMember && (one.kindOf(members) || /(Options|Init|Fields)$/.test(one.parent?.name ?? ''));
 }

@@ -8,7 +8,7 @@ const page = readFileSync(path.join(reference, 'tensorflow-names.md'), 'utf8');
 const links = [...page.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)].map(([, label = '', target = '']) => ({ label, target }));
 const named = links.filter(({ label, target }) => label.startsWith('`') && target.endsWith('.ts'));
 
-/** What TensorFlow's pages document: classes, their arguments, methods and members. */
+/** Classes of TensorFlow's documentation, with their arguments, methods and members. */
 const documented = [
   'CommunicationOptions bytes_per_pack timeout_seconds implementation CollectiveHints',
   'CommunicationImplementation AUTO RING NCCL CollectiveCommunication',
@@ -43,7 +43,7 @@ describe('docs/reference/tensorflow-names.md', () => {
       );
       if (member !== undefined) expect(source).toMatch(new RegExp(`^  (async |get |static )*${member}\\(`, 'm'));
       const [folder] = /^.*\/src\//.exec(target) ?? [''];
-      // Strategies export what they share with groups of processes.
+      // The package of strategies exports the names that it shares with groups of processes.
       const indexes = [path.join(folder, 'index.ts'), '../../packages/strategy/src/index.ts'];
       const exported = indexes.map((index) => readFileSync(path.join(reference, index), 'utf8'));
       expect(exported.join()).toMatch(new RegExp(`\\b${name}\\b`));

@@ -6,7 +6,7 @@ const folder = path.resolve(import.meta.dirname, '../../../../docs/reference');
 const optionsFile = path.join(folder, 'options.md');
 const { faults, options, write } = await readReference();
 
-// With `--check` nothing is written, only what is wrong is printed.
+// --check prints the faults and writes nothing.
 if (process.argv.includes('--check')) {
   const isCurrent = readFileSync(optionsFile, 'utf8') === options;
   if (!isCurrent) faults.push('docs/reference/options.md is not current: run npm run reference -w @coll/docs');

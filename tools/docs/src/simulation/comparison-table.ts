@@ -4,10 +4,13 @@ import { markdownTable } from '../markdown-table.ts';
 import { buffers, networks } from '../prices/networks.ts';
 import { type Comparison, largestDifference } from './comparison.ts';
 
-// The middle one, which is neither all latency nor all bandwidth.
+// The middle buffer, whose time depends on both latency and bandwidth.
 const shownBuffer = 1;
 
-/** For every algorithm the largest difference among all sizes of groups and buffers, and both times for the largest group. */
+/**
+ * The table of the comparison: for every algorithm, the largest difference over all groups and buffers, and
+ * both times of the largest group.
+ */
 export function comparisonTable(comparisons: readonly Comparison[]): string {
   const rows = settings.flatMap(({ name, contenders }) =>
     contenders.map((contender) => {

@@ -3,13 +3,13 @@ import { readRows } from '../json-lines.ts';
 import { type PriceRow, priceOf } from '../prices/price-rows.ts';
 import { presentFingerprint, type SimulatedRow, simulatedRanks } from './simulated-rows.ts';
 
-/** What the simulator said, as far as it is checked in and about schedules as they are, with what `cost` says. */
+/** The checked-in times of the simulator for a case, and the times that `cost` computes. */
 export interface Comparison {
   readonly simulated: SimulatedRow;
   readonly priced: PriceRow['seconds'];
 }
 
-/** All that should have been simulated. @throws Error where the checked-in rows lack something, or are about other schedules */
+/** The comparisons of all cases. @throws Error if the checked-in rows lack a case, or are about a different schedule */
 export function comparisons(): Comparison[] {
   const rows = readRows<SimulatedRow>('simulated');
   return [...casesAmong(simulatedRanks)].map((each) => {
@@ -22,7 +22,7 @@ export function comparisons(): Comparison[] {
   });
 }
 
-/** By how much the two differ at most, as a share of what is simulated. */
+/** The largest difference between the two, as a share of the simulated time. */
 export function largestDifference({ simulated, priced }: Comparison): number {
   const differences = simulated.seconds.flatMap((byBuffer, network) =>
     byBuffer.map((seconds, buffer) => Math.abs((priced[network]?.[buffer] ?? Number.NaN) / seconds - 1)),

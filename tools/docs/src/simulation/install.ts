@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 
 const lines = [['update'], ['install', '--yes', '--no-install-recommends', 'libsimgrid-dev']];
 
-/** How to get the simulator. */
+/** The command that installs the simulator. */
 export const installLine = `apt-get ${(lines[1] as string[]).join(' ')}`;
 
-/** Runs apt-get, which needs root. @throws Error where it fails */
+/** Installs the simulator with apt-get, which needs root. @throws Error if apt-get fails */
 export function installSimgrid(): void {
   for (const line of lines) {
     const { status } = spawnSync('apt-get', line, { stdio: ['ignore', 2, 2] });

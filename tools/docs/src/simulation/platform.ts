@@ -1,6 +1,6 @@
 import type { LinkTimes } from '@coll/core/schedule';
 
-/** A star of workers, each a star of ranks: what `cost` has a model of. */
+/** A machine as `cost` models it: workers in a star, and the ranks of each worker in a star. */
 export interface Machine {
   readonly ranks: number;
   readonly ranksPerWorker: number;
@@ -10,13 +10,16 @@ export interface Machine {
   readonly within: LinkTimes;
 }
 
-/** The simulated clock runs slower than the real one, because the simulator prints whole microseconds. */
+/** The simulator prints whole microseconds, so simulated time is this many times longer than real time. */
 export const slowness = 1e4;
 
-/** The host's speed in operations a second; how many a byte takes is up to the traces. */
+/** The speed of a simulated host, in operations per second. The traces state how many operations a byte takes. */
 const speed = '1Gf';
 
-/** A platform of SimGrid: a host a rank, and for every port a link for each direction, between which half the latency is spent. */
+/**
+ * A platform file of SimGrid: a host per rank, and two links per port, one for each direction. Each link
+ * has half the latency.
+ */
 export function platformOf(machine: Machine): string {
   const ranks = Array.from({ length: machine.ranks }, (_, rank) => rank);
   const workers = ranks.slice(0, machine.ranks / machine.ranksPerWorker);

@@ -6,26 +6,31 @@ import { platformOf, slowness } from './platform.ts';
 import { type Trial, tracesOf } from './traces.ts';
 
 const settings = [
-  // Bandwidths and latencies are taken as they are: the default factors are fits to one cluster's TCP.
+  // Use bandwidths and latencies as given: the default factors were fitted to the TCP of one cluster.
   'smpi/lat-factor:0:1',
   'smpi/bw-factor:0:1',
   'network/crosstraffic:0',
   'network/TCP-gamma:0',
-  // A rank has sent a message when it is through, however short. Otherwise the next round's would share the port with it.
+  // A send ends when the message has passed the port. Otherwise, messages of the next round would share the port with
+  // it.
   'smpi/send-is-detached-thresh:0',
-  // Only what traces say takes time.
+  // Count only the operations of the traces as computing time.
   'smpi/cpu-threshold:-1',
   'smpi/privatization:no',
   'contexts/stack-size:128',
 ].map((setting) => `--cfg=${setting}`);
 
-/** The version of the simulator that is installed; undefined where there is none. */
+/** The version of the installed simulator; undefined if there is none. */
 export function simgridVersion(): string | undefined {
   const { stdout } = spawnSync('smpirun', ['-version'], { encoding: 'utf8' });
   return /\d+\.\d+(\.\d+)?/.exec(stdout ?? '')?.[0];
 }
 
-/** Seconds until the last rank is done. @throws Error with what the simulator said */
+/**
+ * Simulates an all-reduce.
+ * @returns the seconds until the last rank is done
+ * @throws Error with the simulator's output
+ */
 export function simulate(trial: Trial): number {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-simulation-'));
   try {

@@ -5,25 +5,25 @@ import { buffers, gamma, networks, withinWorker } from '../prices/networks.ts';
 import { installLine } from './install.ts';
 import { simgridVersion, simulate } from './simgrid.ts';
 
-/** What the simulator says that an algorithm takes among so many ranks. */
+/** The simulated times of an algorithm for a number of ranks. */
 export interface SimulatedRow {
   readonly setting: Setting['name'];
   readonly algorithm: string;
   readonly ranks: number;
   readonly simgrid: string;
-  /** Differs where the schedule or the machine does. */
+  /** A hash of the schedule and the machine. */
   readonly fingerprint: string;
   /** By network, then by buffer. */
   readonly seconds: readonly (readonly number[])[];
 }
 
-/** The sizes of groups that are simulated, odd ones among them. */
+/** The simulated sizes of groups, including odd ones. */
 export const simulatedRanks: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256];
 
 /**
- * The times of one algorithm, simulated unless a known row has them, which takes up to minutes.
- *
- * @throws Error where SimGrid is missing or fails
+ * The times of one case: from a known row with the same fingerprint, or else simulated, which takes up to
+ * minutes.
+ * @throws Error if SimGrid is missing or fails
  */
 export function simulatedRow(each: Case, known: readonly SimulatedRow[] = []): SimulatedRow {
   const simgrid = simgridVersion();
@@ -40,7 +40,7 @@ export function simulatedRow(each: Case, known: readonly SimulatedRow[] = []): S
   return { setting: setting.name, algorithm, ranks, simgrid, fingerprint, seconds };
 }
 
-/** The fingerprint that a row has if it was simulated as things are now. */
+/** The fingerprint of a case with the current schedule and machine. */
 export function presentFingerprint({ setting, algorithm, ranks }: Case): string {
   return fingerprintOf(setting, algorithm.plan(allReduce, ranks));
 }

@@ -12,7 +12,7 @@ const copy = (from: number, to: number, chunk: number): Transfer => ({ from, to,
 it('a trace lists the messages of a round for each rank, then the waits, then the reductions', () => {
   const rounds = [[add(1, 0, 0), add(1, 0, 1), add(2, 0, 0)], [copy(0, 3, 1)]];
   const schedule = { ranks: 4, chunks: 2, rounds };
-  // 84 bytes, with the 16 that the simulator adds, take as long as the overhead.
+  // 84 bytes and the 16 bytes that the simulator adds take as long as the overhead.
   const gamma = 1 / (slowness * 1e9);
   expect(tracesOf({ schedule, machine, bytes: 9, gamma })).toEqual([
     '0 init\n0 irecv 1 0 93\n0 irecv 2 0 89\n0 waitall\n0 compute 14\n0 isend 3 0 88\n0 waitall\n0 finalize\n',

@@ -1,7 +1,7 @@
 import { chunkRange, type LinkTimes, type Round, type Schedule } from '@coll/core/schedule';
 import { type Machine, slowness } from './platform.ts';
 
-/** What is simulated: an all-reduce of a buffer. */
+/** An all-reduce to simulate. */
 export interface Trial {
   readonly schedule: Schedule;
   readonly machine: Machine;
@@ -10,16 +10,19 @@ export interface Trial {
   readonly gamma: number;
 }
 
-/** What goes from one rank to another in a round. */
+/** The data that one rank sends to another in a round. */
 interface Message {
   readonly from: number;
   readonly to: number;
   readonly bytes: number;
-  /** Those of its bytes that are combined. */
+  /** The bytes of the message that the receiver combines. */
   readonly reduced: number;
 }
 
-/** What every rank does, as SimGrid's replay of MPI programs reads it. A rank ends a round when its own messages are through. */
+/**
+ * The actions of every rank, in the trace format that SimGrid replays. A rank ends a round when its own
+ * messages are complete.
+ */
 export function tracesOf(trial: Trial): string[] {
   const ranks = Array.from({ length: trial.schedule.ranks }, (_, rank) => rank);
   const traces = ranks.map((rank) => [`${rank} init`]);
@@ -59,7 +62,7 @@ function actionsOf(
 ): string[] {
   if (incoming.length + outgoing.length === 0) return [];
   const reduced = sumOf(incoming.map((message) => message.reduced));
-  // A host carries out 10^9 operations in a second.
+  // A simulated host executes 10^9 operations per second.
   const operations = Math.round(reduced * gamma * slowness * 1e9);
   return [
     ...incoming.map(({ from, bytes }) => `${rank} irecv ${from} 0 ${bytes}`),
@@ -72,7 +75,7 @@ function actionsOf(
 /** Bytes that the simulator adds to every message. */
 const envelopeBytes = 16;
 
-/** The overhead of a message, as bytes that it would take the port as long to send. */
+/** The overhead of a message, expressed as bytes that occupy the port for the same time. */
 function headerBytes({ ranksPerWorker, within, across }: Machine, from: number, to: number): number {
   const workerOf = (rank: number) => Math.floor(rank / ranksPerWorker);
   const { overhead = 0, beta }: LinkTimes = workerOf(from) === workerOf(to) ? within : across;

@@ -9,15 +9,15 @@ import type { Facts, Step } from '../step.js';
 const [float32, sum] = [7, 0];
 const due = 0.85;
 
-/** What moves memory. */
+/** A kernel or driver call that copies or adds memory. */
 interface Mover {
-  /** How many bytes it reads and writes for each byte that it is asked for. */
+  /** The bytes that it reads and writes per byte of the call. */
   readonly moved: number;
-  /** What starts a call on pieces of so many bytes. */
+  /** Makes a function that starts calls on pieces of this size. */
   readonly on: (arena: Arena, bytes: number) => (call: number) => Promise<void>;
 }
 
-// ResNet-50 has 161 tensors; with few of them what a call costs by itself is seen apart.
+// ResNet-50 has 161 tensors. With few tensors, the cost of the call itself is visible.
 const movers: Readonly<Record<string, Mover>> = {
   copy: { moved: 2, on: copying },
   'pack of 161': { moved: 2, on: (arena, bytes) => copyingPieces(arena, packing(161, bytes), bytes) },
@@ -29,7 +29,7 @@ const movers: Readonly<Record<string, Mover>> = {
   quotient: { moved: 2, on: dividing },
 };
 
-/** How much of the GPU's own speed of copying our kernels have. */
+/** Compares the speed of our kernels with the GPU's own copies. */
 export const deviceMemory: Step = {
   claim: 'packing, unpacking, adding up and dividing are nearly as fast as the memory of the GPU',
   seconds: 60,
@@ -67,7 +67,7 @@ function copying(arena: Arena, bytes: number) {
   };
 }
 
-/** With what can be known before it is: where the tensors are. */
+/** Copies tensors whose offsets are prepared in advance. */
 function copyingPieces(arena: Arena, pieces: readonly Piece[], bytes: number) {
   const { from, into } = arena;
   const [targets, sources] = [into, from].map((all) => handles(all, pieces.length));

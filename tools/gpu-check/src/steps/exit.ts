@@ -7,7 +7,7 @@ import { factsOf, storeAt, twoProcesses } from '../two-processes.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
-/** CUDA tears itself down when a process exits, which must not wait for a collective that never ends. */
+/** A process must exit even if a collective never ends. CUDA is torn down at exit. */
 export const exit: Step = {
   claim: 'a process that exits in a collective that never ends is gone at once',
   seconds: 60,
@@ -29,7 +29,7 @@ export const exit: Step = {
     void communicator.run(sum, [value], [value]).catch(() => undefined);
     const isLaunched = () => flightRecorder().some(({ group, state }) => group !== '' && state === 'launched');
     while (!isLaunched()) await new Promise((resolve) => setTimeout(resolve, 5));
-    // This process exits when it has told so, with all that is under way.
+    // This process exits after its report, while the collective is still running.
     return { launched: true };
   },
 };

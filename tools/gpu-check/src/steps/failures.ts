@@ -9,7 +9,7 @@ const graceSeconds = 20;
 
 type Scenario = 'absent' | 'killed' | 'unlike';
 
-/** Rank 1 misbehaves; rank 0 has to be told in time. */
+/** Rank 1 misbehaves, and rank 0 must get an error in time. */
 function failing(scenario: Scenario): Step {
   const step = `failure-${scenario}`;
   return {

@@ -17,16 +17,16 @@ const dtypes: readonly DType[] = [
   'float32',
   'float64',
 ];
-// Memory that begins where words do is gone through by words.
+// Kernels process aligned memory word by word, and other memory element by element.
 const places = [0, 1];
 const counts = [1, 3, 4097, 2 ** 18 + 1];
 const replicas = 3;
-// NCCL's number of it.
+// NCCL's number of this dtype.
 const float32 = 7;
 const tensorsInPack = 161;
 const packBytes = 2 ** 20;
 
-/** What we do on the GPU ourselves, which our own PTX does. */
+/** Our own kernels on the GPU, which are written in PTX. */
 export const kernels: Step = {
   claim: 'our kernels add up, divide, pack and unpack to the expected bits',
   seconds: 60,
@@ -52,7 +52,7 @@ export const kernels: Step = {
   },
 };
 
-/** Several tensors of one GPU, in memory from that element on, are added up there. */
+/** Reduces tensors of one GPU. `place` is the element at which their memory starts. */
 async function reduced(
   gpu: Gpu,
   ops: NcclAllReduce,
@@ -74,7 +74,7 @@ async function uploaded(gpu: Gpu, { data, dtype }: Tensor, place: number): Promi
   return buffer;
 }
 
-/** Where words begin, and where they do not. */
+/** Divides aligned and unaligned memory. */
 async function divide(gpu: Gpu): Promise<void> {
   const input = contribution(0, 4097, 'float32');
   const wanted = tensor((input.data as Float32Array).map((element) => element / 3));

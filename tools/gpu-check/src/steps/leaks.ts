@@ -8,12 +8,12 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 const cycles = 1000;
 const collectives = 10_000;
 
-/** Groups, one after another, each with a collective. */
+/** Opens and closes groups one after another, each with a collective. */
 export const leaksOfGroups: Step = {
   claim: `${cycles} groups leave nothing behind on the GPU`,
   seconds: 180,
   async run(seconds) {
-    // Fewer of them are a finding, too.
+    // Fewer repetitions are enough if time is short.
     const end = performance.now() + 0.8 * seconds * 1000;
     const [gpu] = gpus() as [Gpu];
     using buffer = gpu.alloc('float32', 1024);
@@ -23,7 +23,7 @@ export const leaksOfGroups: Step = {
       await using communicator = await NcclCommunicator.open(['gpu:0']);
       await communicator.run(sum, values, values);
     };
-    // The first ones leave what later ones use again.
+    // The first groups create objects that later groups use again.
     for (let at = 0; at < 50; at++) await cycle();
     const before = await held(gpu);
     const begin = performance.now();
@@ -35,7 +35,7 @@ export const leaksOfGroups: Step = {
   },
 };
 
-/** Collectives of one group, a hundred at a time, of tensors on the GPU and of the host. */
+/** Collectives of one group, a hundred at a time, on tensors of the GPU and of the host. */
 export const leaksOfCollectives: Step = {
   claim: `${collectives} collectives leave nothing behind on the GPU`,
   seconds: 60,

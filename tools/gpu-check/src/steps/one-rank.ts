@@ -4,10 +4,10 @@ import { type Gpu, gpus, NcclCommunicator, probe, toHost } from '@coll/nccl';
 import { collectives, contribution, expected, poisoned, requireSame } from '../expect.js';
 import type { Step } from '../step.js';
 
-// A test double adds on the CPU, which takes its time.
+// Test doubles compute on the CPU, which is slow.
 const countsOf = () => [0, 1, 3, 4097, ...(probe().isDouble ? [] : [2 ** 20 + 1])];
 
-/** With one rank NCCL copies: loading, numbers of dtypes and order are shown, communication is not. */
+/** With one rank, NCCL only copies. This checks loading, dtype numbers and order, but no communication. */
 export const oneRank: Step = {
   claim: 'ABI, streams and dtypes on the real library; nothing about communication',
   seconds: 90,
@@ -49,7 +49,7 @@ export const oneRank: Step = {
   },
 };
 
-/** The first operation makes the context, and has the driver compile our kernels unless it has cached them. */
+/** The first operation creates the context, and the driver compiles our kernels unless it has cached them. */
 async function secondsOf(run: () => Promise<void>): Promise<number> {
   const begin = performance.now();
   await run();

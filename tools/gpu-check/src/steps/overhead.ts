@@ -9,7 +9,7 @@ const largeBytes = 64 * 2 ** 10;
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 const manners = { 'in a row': false, 'one by one': true } as const;
 
-/** How long a call takes in C, and how long here. */
+/** The time of a call in C, and in this library. */
 interface Row {
   readonly manner: string;
   readonly bytes: number;
@@ -17,7 +17,10 @@ interface Row {
   readonly nanosecondsHere: number;
 }
 
-/** All-reduce of one rank, out of place, which NCCL does by a copy: whatever is on top of that is the call. */
+/**
+ * All-reduce with one rank, out of place. NCCL executes it as a copy, so the rest of the time is the cost
+ * of the call.
+ */
 export const overhead: Step = {
   claim: 'a call costs little more than in C; nothing about communication',
   seconds: 60,
@@ -60,7 +63,7 @@ function sizes(): number[] {
   return exponents.map((exponent) => 4 ** exponent).filter((bytes) => bytes <= amount(64 * 2 ** 20, 2 ** 20));
 }
 
-/** By the worst size. */
+/** Judges the worst size. */
 function judged(rows: readonly Row[], manner: string): Expectation[] {
   const own = rows.filter((row) => row.manner === manner);
   const [small, large] = [

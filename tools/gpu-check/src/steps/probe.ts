@@ -6,7 +6,7 @@ import type { Step } from '../step.js';
 
 const prefixes = ['NCCL_', 'CUDA_', 'COLL_'];
 
-/** Driver, NCCL, GPU, and what NCCL wants of the machine. */
+/** Reports the driver, NCCL, the GPU, and the settings of the machine that affect NCCL. */
 export const probeStep: Step = {
   claim: 'driver and NCCL are found, opened and asked',
   seconds: 60,
@@ -35,7 +35,7 @@ function sharedMemoryBytes(): number {
   return bsize * blocks;
 }
 
-/** What a machine does not tell stops no check. */
+/** Facts that a machine does not report do not stop the checks. */
 function orNothing<T>(ask: () => T): T | string {
   try {
     return ask();
@@ -44,7 +44,7 @@ function orNothing<T>(ask: () => T): T | string {
   }
 }
 
-/** Clocks and load, as they were found; undefined where there is no such program. */
+/** The clocks and the load of the GPU; undefined without nvidia-smi. */
 function nvidiaSmi(): string | undefined {
   const wanted =
     'driver_version,persistence_mode,clocks.sm,clocks.mem,utilization.gpu,memory.used,power.draw,compute_mode';

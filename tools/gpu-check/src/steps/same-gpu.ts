@@ -2,7 +2,7 @@ import { NcclCommunicator } from '@coll/nccl';
 import type { Step } from '../step.js';
 import { storeAt, twoProcesses } from '../two-processes.js';
 
-/** NCCL refuses two ranks of one host on one GPU, and its words have to arrive. */
+/** NCCL refuses two ranks of one host on one GPU. The error must contain its message. */
 export const sameGpu: Step = {
   claim: "errors of the real library arrive, with NCCL's words",
   seconds: 60,

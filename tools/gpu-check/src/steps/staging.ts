@@ -12,7 +12,10 @@ const ways = ['write pinned', 'write typed array', 'read pinned', 'read typed ar
 /** GB/s of one direction. */
 type Row = { readonly bytes: number } & Readonly<Record<'up in C' | 'down in C' | (typeof ways)[number], number>>;
 
-/** How fast memory moves to the GPU and back: pinned memory of the host, and typed arrays, which go through some. */
+/**
+ * The speed of copies to the GPU and back: from pinned host memory, and from typed arrays, which are staged
+ * in pinned memory.
+ */
 export const staging: Step = {
   claim: 'copies to and from the GPU are nearly as fast as those of pinned memory in C',
   seconds: 60,
@@ -45,7 +48,7 @@ export const staging: Step = {
   },
 };
 
-/** By the worst size. */
+/** Judges the worst size. */
 function judged(rows: readonly Row[], way: (typeof ways)[number]): Expectation {
   const measure = way.startsWith('write') ? 'up in C' : 'down in C';
   const shares = rows.filter(({ bytes }) => bytes >= dueFromBytes).map((row) => row[way] / row[measure]);

@@ -9,10 +9,10 @@ import { factsOf, processOf } from '../two-processes.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
-/** A Python environment in which PyTorch's NCCL is found, as a user has it who sets `VIRTUAL_ENV` and nothing else. */
+/** Finds PyTorch's NCCL in a Python environment, as for a user who only sets `VIRTUAL_ENV`. */
 export const torchNccl: Step = {
   claim: 'NCCL of PyTorch is found by VIRTUAL_ENV, and used',
-  // Python reads some gigabytes the first time.
+  // Python reads gigabytes at its first start.
   seconds: 120,
   async run() {
     const program = await OtherProgram.inPyTorch(1);
@@ -22,7 +22,8 @@ export const torchNccl: Step = {
       throw new NotHere('NCCL is a part of this PyTorch, and no file that others can open');
     const environment = mkdtempSync(path.join(tmpdir(), 'coll-venv-'));
     try {
-      // Distributions put packages elsewhere than environments do: the same files, where those have them.
+      // Packages of distributions are in other folders than packages of environments. This links the files of a
+      // distribution, if there are any.
       const packages = path.join(environment, 'lib/python3.0/site-packages/nvidia/nccl');
       mkdirSync(packages, { recursive: true });
       symlinkSync(path.dirname(library), path.join(packages, 'lib'));

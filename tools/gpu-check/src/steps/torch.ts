@@ -7,7 +7,10 @@ import type { Facts, Step } from '../step.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
-/** PyTorch's all-reduce is in place, which with one rank is nothing on the GPU: what is compared is the call. */
+/**
+ * Compares with PyTorch's all-reduce, which is in place. With one rank, it does nothing on the GPU, so only
+ * the call is compared.
+ */
 export const torch: Step = {
   claim: "what a call costs beside torch.distributed, and in C; compared, not judged, as Python's own cost is in it",
   seconds: 60,

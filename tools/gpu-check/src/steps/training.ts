@@ -12,11 +12,15 @@ const steps = 20;
 const parameters = 1000;
 const rate = 0.1;
 
-/** The gradient of a square, towards a target of each replica's own. */
+/** The gradient of a square, whose target differs by replica. */
 const gradientOf = (weights: Float32Array, replica: number) =>
   weights.map((weight, index) => weight - (index % 7) - replica);
 
-/** Every replica adds the mean of all gradients, by a strategy; `place` brings a gradient to where its replica has it. Weights of this process's first replica. */
+/**
+ * Trains by a strategy: every replica adds the mean of all gradients. `place` moves a gradient to the
+ * memory of its replica.
+ * @returns the weights of this process's first replica
+ */
 async function trained(strategy: Strategy, place: (gradient: Float32Array) => Promise<Tensor>): Promise<Float32Array> {
   const results = await strategy.run(async (replica) => {
     const weights = new Float32Array(parameters);
@@ -35,7 +39,7 @@ async function trained(strategy: Strategy, place: (gradient: Float32Array) => Pr
   return own.weights.data as Float32Array;
 }
 
-/** The same on CPUs, in one process. */
+/** The same training on CPUs, in one process. */
 async function onCpu(replicas: number): Promise<Float32Array> {
   const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
   await using strategy = new MirroredStrategy({ devices, crossDeviceOps: 'direct' });
@@ -49,14 +53,17 @@ async function judged(weights: Float32Array, replicas: number, what: string): Pr
   return atMost(1e-5, 'in weights up to 7', told, largest);
 }
 
-/** How often the GPU did something in this process: a strategy that takes another way would agree as well. @throws where it was too seldom */
+/**
+ * How often the GPU executed something in this process: other engines would compute the same weights.
+ * @throws Error if it was too rarely
+ */
 function countOf(wanted: string, least: number): number {
   const found = flightRecorder().filter(({ operation, state }) => operation === wanted && state === 'done').length;
   if (found < least) throw new Error(`of ${least} times "${wanted}" the GPU has done ${found}`);
   return found;
 }
 
-/** What a worker tells. */
+/** The results of a worker. */
 type Found = {
   readonly differences: readonly Expectation[];
   readonly allReducesOfNccl: number;
@@ -64,7 +71,7 @@ type Found = {
   readonly notes: readonly string[];
 };
 
-/** That parts of other lengths, and slices, are brought together on the GPU. @throws where they are not */
+/** Checks that gathers of different lengths, and slices, are joined on the GPU. @throws Error if they are not */
 async function requireJoined(strategy: Strategy): Promise<void> {
   await strategy.run(async (replica) => {
     const { replicaIdInSyncGroup: id } = replica;
@@ -83,7 +90,7 @@ async function requireJoined(strategy: Strategy): Promise<void> {
 const onHost = async (gradient: Float32Array) => tensor(gradient);
 const onGpu = async (gradient: Float32Array) => (await (gpus()[0] as Gpu).upload(gradient, 'float32')).tensor();
 
-/** One replica, whose gradients are on the GPU, and are copied there: alone it has nothing to add up. */
+/** One replica, whose gradients are on the GPU. It has nothing to add, so they are copied there. */
 export const mirrored: Step = {
   claim: 'MirroredStrategy on gpu:0 trains as on a CPU; with one replica nothing is communicated',
   seconds: 60,
@@ -94,7 +101,7 @@ export const mirrored: Step = {
   },
 };
 
-/** Two processes with one GPU: gradients on the GPU, and of the host. */
+/** Two processes on one GPU, with gradients on the GPU and on the host. */
 export const multiWorker: Step = {
   claim: 'MultiWorkerMirroredStrategy on two ranks of one GPU trains as on two CPUs, and joins parts and slices',
   seconds: 60,

@@ -6,7 +6,10 @@ import { OtherProgram } from '../other-program.js';
 import type { Step } from '../step.js';
 import { asTwoHosts } from '../two-processes.js';
 
-/** Where this fails, two ranks on one GPU are not to be had on this machine, and nothing that fails with them speaks against us. */
+/**
+ * If this fails, two ranks cannot share the GPU of this machine, and later failures with two ranks are not
+ * caused by this library.
+ */
 export const twoRanksInC: Step = {
   claim: 'a program in C has two ranks on this GPU by the same set-up: sums of 4 B to 64 MiB',
   seconds: 60,

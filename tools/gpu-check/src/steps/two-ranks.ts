@@ -6,11 +6,14 @@ import { collectives, contribution, expected, poisoned, requireSame } from '../e
 import type { Step } from '../step.js';
 import { bothFacts, storeAt, twoProcesses } from '../two-processes.js';
 
-// A test double adds on the CPU, which takes its time.
+// Test doubles compute on the CPU, which is slow.
 const bytesOf = () => [4, 1024, 2 ** 20, ...(probe().isDouble ? [] : [64 * 2 ** 20])];
 const dtypes: readonly DType[] = ['float32', 'int32'];
 
-/** Two processes that NCCL takes for two hosts: real ranks over loopback sockets, in time slices of one GPU. */
+/**
+ * Two processes that NCCL treats as two hosts. They are real ranks, connected by loopback sockets, which
+ * share one GPU in time slices.
+ */
 export const twoRanks: Step = {
   claim: 'two ranks exchange data by the real protocol, over loopback sockets; nothing about NVLink or speed',
   seconds: 120,

@@ -5,7 +5,7 @@ import type { Facts, Step } from '../step.js';
 
 const readAndWrite = 3;
 
-/** What the driver says of a pointer; -1 where it refuses to answer. */
+/** The driver's attributes of a pointer; -1 if it refuses to answer. */
 interface Told {
   readonly ordinal: number;
   readonly hasContext: boolean;
@@ -16,7 +16,10 @@ interface Told {
   readonly rights: number;
 }
 
-/** `Gpu.fromPointer` tells memory of the virtual-memory API from other memory by what `c/mappings.c` asks. */
+/**
+ * Checks the attributes by which `Gpu.fromPointer` recognizes memory of the virtual-memory API, with
+ * `c/mappings.c`.
+ */
 export const virtualMemory: Step = {
   claim: 'the driver says of memory of the virtual-memory API what Gpu.fromPointer relies on',
   seconds: 30,
