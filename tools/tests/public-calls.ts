@@ -258,7 +258,7 @@ const trusting: ReadonlySet<string> = new Set([
  */
 const guarded: ReadonlySet<string> = new Set([
   ...['plan', 'stream', 'refuses', 'variants'],
-  ...['perform', 'performSync', 'performHere', 'withDefaults'],
+  ...['perform', 'performSync', 'withDefaults'],
   ...Object.keys(packages).flatMap((folder) =>
     protectedMethods(path.join(import.meta.dirname, '../../packages', folder, 'src')),
   ),

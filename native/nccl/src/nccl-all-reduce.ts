@@ -19,7 +19,7 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { type Batch, knownOptions, optionsOf, type ValueLists, type Work } from '@coll/core/internal';
+import { type DenseBatch, knownOptions, optionsOf, type ValueLists, type Work } from '@coll/core/internal';
 import { deviceType, logFirst } from '@coll/core/plugin';
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { AllReduceOnly } from './all-reduce-only.js';
@@ -139,12 +139,10 @@ export class NcclAllReduce extends AllReduceOps {
     return this.#processes;
   }
 
-  /**
-   * Executes a batch with the methods of this class, so that values in GPU memory are not copied to
-   * the host.
-   */
-  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
-    return this.performByMethods(batch, call);
+  /** Values in GPU memory are reduced in place, by `batchReduceImplementation`. */
+  protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
+    const isOnGpu = batch.inputs.some((values) => values.some(isValueOnGpu));
+    return isOnGpu ? undefined : super.denseWork(batch, call);
   }
 
   override async close(): Promise<void> {

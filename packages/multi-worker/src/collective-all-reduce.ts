@@ -21,13 +21,13 @@ import {
   drive,
   optionsOf,
   partOf,
-  RankNames,
   runOptionsOf,
   stepOf,
   type ValueLists,
   type Work,
 } from '@coll/core/internal';
 import { allDevicesMatch, logFirst } from '@coll/core/plugin';
+import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';
@@ -41,7 +41,7 @@ import { othersOf, worldHere, worldOfAll } from './collective-workers.js';
 import { tuningOf } from './link-tuning.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { NcclChoice } from './nccl-choice.js';
-import { WorkerAllReduce } from './worker-all-reduce.js';
+import { WorkerAllReduce, type WorkerSetup } from './worker-all-reduce.js';
 
 /** An explanation that also contains the algorithms that were chosen by buffer size. */
 export interface CollectiveExplanation extends Explanation {
@@ -83,11 +83,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /** The implementation that these ops use for values that NCCL does not combine. */
   readonly #plays: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
-  /**
-   * The ops for calls that request a ring, if these ops use another algorithm; undefined until such
-   * a call.
-   */
-  #ring: CollectiveAllReduce | undefined;
+  /** The ops for calls that request a ring, if these ops choose by size; undefined until such a call. */
+  #ring: RingAllReduce | undefined;
   /** The options of the latest call, and what they are with the options of these ops as defaults. */
   #latestOptions: { readonly call: ResolvedOptions; readonly merged: ResolvedOptions } | undefined;
 
@@ -111,11 +108,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const setting = collectiveSetting(devices, groupSize, given, world);
     const plays = setting.options.implementation === 'AUTO' ? 'AUTO' : 'RING';
     const algorithm = plays === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
-    const { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = given;
-    const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
-    // Replicas of this worker may call these ops from inside, with or without other workers.
-    const own = world ?? (setting.devices && worldHere(setting.devices, engine, setting.group));
-    super({ ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) });
+    super(setupOf(setting, given, world, algorithm));
     this.#setting = setting;
     this.#given = given;
     this.#world = world;
@@ -183,7 +176,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     if (known) return this.#performBy(known, batch, call);
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
-      return drive(this.#performBy(await this.#opsFor(own, devices), batch, own), runOptionsOf(own));
+      const ops = await this.#opsFor(own, devices);
+      return drive(this.#performBy(ops, batch, own), runOptionsOf(own));
     });
   }
 
@@ -213,7 +207,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const ops = await this.#opsFor(call, value.devices);
     return ops === this
       ? super.reduceImplementation(op, value, destinations, call)
-      : ops.reduce(op, value, destinations, handedOver(call));
+      : ops.reduce(op, value, destinations, partOf(call));
   }
 
   /** Reduces the values in packs, after the values of all earlier calls. */
@@ -226,7 +220,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const ops = await this.#opsFor(call, pairs[0]?.[0].devices ?? []);
     if (ops !== this) {
       const into = call.targets?.map((tensors) => tensors && new PerReplica(tensors));
-      return ops.batchReduce(op, pairs, into ? { ...handedOver(call), into } : handedOver(call));
+      return ops.batchReduce(op, pairs, { ...partOf(call), into });
     }
     this.#tell(pairs, call.options);
     return super.batchReduceImplementation(op, pairs, call);
@@ -247,7 +241,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const ops = await this.#opsFor(call, value.devices);
     return ops === this
       ? super.gatherImplementation(value, destinations, axis, call)
-      : ops.gather(value, destinations, axis, handedOver(call));
+      : ops.gather(value, destinations, axis, partOf(call));
   }
 
   /**
@@ -259,15 +253,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return group !== undefined && devices?.length === 1;
   }
 
-  protected override inReplicaNumbers<Result>(call: () => Result): Result {
-    const { group, devices = [] } = this.#setting;
-    return group ? RankNames.ofWorker(group.rank, devices.length).within(call) : call();
-  }
-
   #performBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (ops === this) return super.perform(batch, call);
-    const handedOver = { ...call, options: chosen(call.options) };
-    return ops instanceof CollectiveAllReduce ? ops.perform(batch, handedOver) : ops.performHere(batch, handedOver);
+    // NCCL's ops take values of all replicas of this worker, from the methods below.
+    return ops === this.#ring ? ops.perform(batch, call) : this.performByHooks(batch, call);
   }
 
   /**
@@ -297,14 +286,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return isKnown ? this.#hostOps(implementation) : undefined;
   }
 
-  #hostOps(implementation: CommunicationOptions['implementation']): CollectiveAllReduce {
+  #hostOps(implementation: CommunicationOptions['implementation']): WorkerAllReduce {
     return implementation === 'AUTO' || this.#plays === 'RING' ? this : this.#ringOps();
   }
 
-  #ringOps(): CollectiveAllReduce {
-    const { devices, options } = this.#setting;
-    const given = { ...this.#given, options: options.merge({ implementation: 'RING' }) };
-    this.#ring ??= new CollectiveAllReduce(devices, undefined, given, this.#world);
+  #ringOps(): RingAllReduce {
+    this.#ring ??= new RingAllReduce(setupOf(this.#setting, this.#given, this.#world, ringAlgorithm()));
     return this.#ring;
   }
 
@@ -355,15 +342,24 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-/** The arguments of a call, to pass to the ops that were chosen for the call. */
-function handedOver(call: ResolvedOptions) {
-  return { ...partOf(call), options: chosen(call.options) };
+/** A ring over the devices of all workers, for calls that request it. */
+class RingAllReduce extends WorkerAllReduce {
+  readonly name = 'collective';
+
+  override get severalTasks(): boolean {
+    return true;
+  }
 }
 
-/**
- * The options to pass to ops that have already been chosen. The implementation is RING, so that
- * those ops do not choose again.
- */
-function chosen(options: CommunicationOptions): CommunicationOptions {
-  return options.merge({ implementation: 'RING' });
+function setupOf(
+  setting: CollectiveSetting,
+  { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup }: CollectiveAllReduceOptions,
+  world: World | undefined,
+  algorithm: Algorithm,
+): WorkerSetup {
+  const { devices, group } = setting;
+  const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
+  // Replicas of this worker may call these ops from inside, with or without other workers.
+  const own = world ?? (devices && worldHere(devices, engine, group));
+  return { ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) };
 }

@@ -17,7 +17,7 @@ import {
   type World,
 } from '@coll/core';
 import {
-  type Batch,
+  type DenseBatch,
   knownOptions,
   optionsOf,
   partOf,
@@ -170,15 +170,13 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     await this.#nccl.close();
   }
 
-  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
-    const { request, inputs } = batch;
+  protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
     // NCCL uses the values of GPUs in place.
-    if (request.kind !== 'all-reduce' || inputs.some((values) => values.some(isInDevice)))
-      return this.performByMethods(batch, call);
-    const values = perReplica(inputs);
+    if (batch.inputs.some((values) => values.some(({ memory }) => memory))) return undefined;
+    const values = perReplica(batch.inputs);
     this.#requireKnownWorkers(values);
     this.#prepare(values);
-    return super.performHere(batch, call);
+    return super.denseWork(batch, call);
   }
 
   /** Checks that the workers are known, then calls the implementation of the base class. */
@@ -254,10 +252,6 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
       { operation: 'all-reduce' },
     );
   }
-}
-
-function isInDevice(value: Value): boolean {
-  return !isIndexedSlices(value) && 'memory' in value && value.memory !== undefined;
 }
 
 /** A single worker, whose devices are unknown. */

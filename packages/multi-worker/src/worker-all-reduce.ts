@@ -24,7 +24,7 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { partOf } from '@coll/core/internal';
+import { partOf, RankNames } from '@coll/core/internal';
 import { copyToDevice, devicesMatch, mirror, processWorld, sameDevice, viewOnDevice } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
@@ -98,6 +98,12 @@ export abstract class WorkerAllReduce extends AllReduceOps {
 
   protected override get ordering(): Communicator | undefined {
     return this.#gathering?.communicator;
+  }
+
+  protected override inReplicaNumbers<Result>(call: () => Result): Result {
+    if (!this.#others) return call();
+    const { group, devices } = this.#others;
+    return RankNames.ofWorker(group.rank, devices.length).within(call);
   }
 
   /** Also reports whether a library chooses the algorithms across workers, whichever were requested. */

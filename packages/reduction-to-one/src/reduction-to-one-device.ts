@@ -19,7 +19,6 @@ import {
   type World,
 } from '@coll/core';
 import {
-  type Batch,
   combineHere,
   combineMixed,
   combineOnDevices,
@@ -113,10 +112,9 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     await this.#large?.close();
   }
 
-  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
-    const isPlain = batch.inputs.length > 1 && !this.#accumulationFn && isDirect(batch);
-    if (!isPlain) return super.performHere(batch, call);
-    if (this.#large && bytesOf(batch) >= leastEngineBytes) return this.#large.performHere(batch, call);
+  protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
+    if (this.#accumulationFn || !isDirect(batch)) return undefined;
+    if (this.#large && bytesOf(batch) >= leastEngineBytes) return this.#large.perform(batch, call);
     const results = combineHere(batch, call.sharedResult);
     this.#tell(results.length, () => results.map(([value]) => value?.device ?? ''));
     return workDone(results);

@@ -8,12 +8,14 @@ import {
   registry,
   type Tensor,
 } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import { direct } from '@coll/direct';
 import { RingAllReduce, ring } from '@coll/ring';
 import { MirroredStrategy, type MirroredStrategyOptions } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
 import { homebody, mine, worldless } from './fixtures/my-plugin.js';
 import { mine as otherVersion } from './fixtures/my-plugin-too.js';
+import { Float64Ops } from './fixtures/overridden-ops.js';
 import { cpu } from './strategies.js';
 
 const module = new URL('./fixtures/asks.mjs', import.meta.url);
@@ -157,6 +159,46 @@ describe('two versions of a plug-in', () => {
   it('can be used side by side as objects', async () => {
     expect(await strategyOf(mine).explain()).toMatchObject({ name: 'mine (plain)' });
     await expect(strategyOf(otherVersion).explain()).rejects.toThrow('is never created');
+  });
+});
+
+describe('ops that override only the methods of TensorFlow', () => {
+  const hidden = 2 ** -30;
+  const [one, less] = [Float32Array.of(1, 2), Float32Array.of(hidden, -2)];
+
+  it('serve the calls of replicas, all values of a call together', async () => {
+    const ops = new Float64Ops(portableWorld(cpu(3)));
+    await using strategy = new MirroredStrategy({ devices: cpu(3), crossDeviceOps: ops });
+    const sum = Float32Array.of(2, 2);
+    const third = Float32Array.of(2 / 3, 2 / 3);
+    await strategy.run(async (context) => {
+      const own = context.replicaIdInSyncGroup === 1 ? less : one;
+      const into = new Float32Array(2);
+      expect(await context.allReduce('sum', [own, { bias: own }])).toMatchObject([
+        { data: sum },
+        { bias: { data: sum } },
+      ]);
+      expect(await context.allReduce('mean', own, { into })).toMatchObject({ data: third });
+      expect(into).toEqual(third);
+    });
+    expect(ops.calls).toEqual([
+      ['batchReduce', 2],
+      ['reduce', 1],
+      ['reduce', 1],
+      ['batchReduce', 1],
+      ['reduce', 1],
+    ]);
+  });
+
+  it('serve calls from outside of replicas', async () => {
+    const ops = new Float64Ops(portableWorld(cpu(2)));
+    await using strategy = strategyOf(ops);
+    const value = new PerReplica([one, less]);
+    expect(await strategy.reduce('mean', value, null)).toMatchObject({ data: Float32Array.of(0.5, 0) });
+    expect(await ops.reduce('SUM', value, 'cpu:1')).toMatchObject({
+      data: Float32Array.of(1, 0),
+      device: expect.stringMatching(/CPU:1$/),
+    });
   });
 });
 

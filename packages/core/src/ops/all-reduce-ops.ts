@@ -5,7 +5,7 @@ import { jsEngine } from '../js/js-engine.js';
 import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
-import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
+import { type DenseBatch, perReplica, type ValueLists } from '../replicas/batch.js';
 import { partOf, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import { drive, type Work } from '../runtime/drive.js';
@@ -28,13 +28,14 @@ import {
   type Group,
   isWhollyDense,
   mirrored,
-  type PackedBatch,
   packedBatch,
   refusalOf,
   type ValuesByDevice,
   workOf,
 } from './packed-batch.js';
 import { type ReadyPair, requireReducible } from './reducible.js';
+
+type DenseValues = Pick<DenseBatch, 'request' | 'inputs' | 'into'>;
 
 export interface AllReduceOptions extends PackingOptions {
   /**
@@ -147,9 +148,12 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     await this.#setup.fallback.close();
   }
 
-  /** Passes dense values whose replicas are all local straight to the engine. */
-  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
-    return this.#performDense(batch, call) ?? super.performHere(batch, call);
+  protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
+    const values = perReplica(batch.inputs);
+    this.inReplicaNumbers(() => values.forEach(requireReducible));
+    if (values.some((value) => this.#setup.refuses?.([value, value]) !== undefined)) return undefined;
+    const work = this.#describe(batch, call);
+    return typeof work === 'string' ? undefined : work;
   }
 
   protected async reduceImplementation(
@@ -237,11 +241,9 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     requireSameDevices(values);
-    const inputs = byDevice(values);
-    const batch = packedBatch(this.#group(inputs.length), op, inputs, call);
-    const refused = refusalOf(batch);
-    if (refused !== undefined) return this.#reduceElsewhere(op, values, call, refused);
-    return mirrored(await drive(this.#workOf(batch, call), runOptionsOf(call)), values);
+    const work = this.#describe({ request: { kind: 'all-reduce', op }, inputs: byDevice(values) }, call);
+    if (typeof work === 'string') return this.#reduceElsewhere(op, values, call, work);
+    return mirrored(await drive(work, runOptionsOf(call)), values);
   }
 
   #reduceSparse(
@@ -273,26 +275,13 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     );
   }
 
-  /** The all-reduce that serves the batch; undefined if the batch needs anything else. */
-  #performDense({ request, inputs, into }: Batch, call: ResolvedOptions): Work<ValueLists> | undefined {
-    const isDense = inputs.every((values) => values.every((value) => 'data' in value));
-    if (request.kind !== 'all-reduce' || !isDense || (inputs.length === 1 && this.workerCount === 1)) return undefined;
-    const dense = inputs as ValuesByDevice;
-    const values = perReplica(dense);
-    if (values.length === 0) return undefined;
-    this.inReplicaNumbers(() => {
-      for (const value of values) requireReducible(value);
-    });
-    if (values.some((value) => this.#setup.refuses?.([value, value]) !== undefined)) return undefined;
-    const packed = packedBatch(this.#group(dense.length), request.op, dense, call);
-    if (refusalOf(packed) !== undefined) return undefined;
-    return this.#workOf(packed, call, into);
-  }
-
-  /** Runs all packs concurrently. `into` is memory for the results of some devices. */
-  #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<ValuesByDevice> {
-    this.#tell(batch.inputs, batch.packs.length);
-    return workOf(batch, call, into);
+  /** The all-reduce of values on their devices, or the reason why the communicator refuses it. */
+  #describe({ request, inputs, into }: DenseValues, call: ResolvedOptions): Work<ValuesByDevice> | string {
+    const packed = packedBatch(this.#group(inputs.length), request.op, inputs, call);
+    const refused = refusalOf(packed);
+    if (refused !== undefined) return refused;
+    this.#tell(inputs, packed.packs.length);
+    return workOf(packed, call, into);
   }
 
   #tell(perDevice: ValuesByDevice, packs: number): void {

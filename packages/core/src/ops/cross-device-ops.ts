@@ -3,7 +3,7 @@ import type { ReducedOnDevices, ReducedValue } from '../collectives/value-types.
 import { requireWorld, type World } from '../engines/world.js';
 import { concatAlong } from '../kernels/concat-along.js';
 import { performedAlone } from '../replicas/alone.js';
-import { type Batch, componentOf, perReplica, type ValueLists } from '../replicas/batch.js';
+import { type Batch, type DenseBatch, isDense, type ValueLists } from '../replicas/batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.js';
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
 import type { ReplicaGroup } from '../replicas/replica-group.js';
@@ -290,7 +290,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
    */
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);
-    return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
+    if (this.#collectives) return this.#collectives.perform(batch, call);
+    if (batch.inputs.length === 1 && this.workerCount === 1) return workDone(performedAlone(batch, call.deduplicate));
+    return (isDense(batch) ? this.denseWork(batch, call) : undefined) ?? this.performByHooks(batch, call);
   }
 
   /** Fills in options that a replica's call leaves out. Default: returns `call` unchanged. */
@@ -304,29 +306,28 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Like `perform`, for values whose components are all local, or of which each worker passes the
-   * components of its own replicas.
+   * Describes an all-reduce of dense values that are all local, or of which each worker passes the
+   * components of its own replicas. Undefined if `batchReduceImplementation` must serve them, which
+   * is the default.
    */
-  performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
-    return this.performByMethods(batch, call);
+  protected denseWork(_batch: DenseBatch, _call: ResolvedOptions): Work<ValueLists> | undefined {
+    return undefined;
   }
 
-  /** Implements `performHere` by `batchReduceImplementation` and the other protected methods. */
-  protected performByMethods(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+  /** Implements `perform` by `batchReduceImplementation` and the other methods that plug-ins override. */
+  protected performByHooks(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     const { inputs } = batch;
-    if (inputs.length === 1 && this.workerCount === 1) return workDone(performedAlone(batch, call.deduplicate));
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
-      const values = perReplica(inputs);
-      const results = await performTogether(batch, values, {
-        reduce: (op, pairs) => {
+      return performTogether(batch, {
+        reduce: (op, values) => {
           this.#requireReducible(values);
+          const pairs = values.map((value): ReadyPair => [value, value]);
           return this.#reduceBatch(op, pairs, own);
         },
         gather: (value, axis) => this.gatherImplementation(value, value, axis, own),
-        broadcast: (root) => this.broadcastValues(inputs as readonly (readonly Tensor[])[], root, values, own),
+        broadcast: (root, like) => this.broadcastValues(inputs as readonly (readonly Tensor[])[], root, like, own),
       });
-      return inputs.map((_, place) => results.map((result) => componentOf(result, place)));
     });
   }
 

@@ -1,31 +1,32 @@
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { requireAlike } from '../kernels/arithmetic.js';
-import type { Batch } from '../replicas/batch.js';
+import { type Batch, componentOf, perReplica, type ValueLists } from '../replicas/batch.js';
 import type { PerReplica, PossiblyMirrored } from '../values/distributed-values.js';
 import type { Value } from '../values/indexed-slices.js';
 import type { Tensor } from '../values/tensor.js';
-import type { ReadyPair } from './reducible.js';
 
 /** The implementations of the calls of a batch. */
 interface Implementations {
-  reduce(op: ReduceOp, pairs: readonly ReadyPair[]): Promise<readonly PossiblyMirrored[]>;
+  reduce(op: ReduceOp, values: readonly PerReplica<Value>[]): Promise<readonly PossiblyMirrored[]>;
   gather(value: PerReplica<Tensor>, axis: number): Promise<PossiblyMirrored>;
   /** Copies the inputs of replica `root`. */
-  broadcast(root: number): Promise<readonly PossiblyMirrored[]>;
+  broadcast(root: number, values: readonly PerReplica<Value>[]): Promise<readonly PossiblyMirrored[]>;
 }
 
 /** Performs the call of all local replicas on their values. Gathers run one after the other. */
-export async function performTogether(
+export async function performTogether(batch: Batch, implementations: Implementations): Promise<ValueLists> {
+  const results = await resultsOf(batch, perReplica(batch.inputs), implementations);
+  return batch.inputs.map((_, place) => results.map((result) => componentOf(result, place)));
+}
+
+async function resultsOf(
   { request }: Batch,
   values: readonly PerReplica<Value>[],
   implementations: Implementations,
 ): Promise<readonly PossiblyMirrored[]> {
   switch (request.kind) {
     case 'all-reduce':
-      return implementations.reduce(
-        request.op,
-        values.map((value): ReadyPair => [value, value]),
-      );
+      return implementations.reduce(request.op, values);
     case 'all-gather': {
       const results: PossiblyMirrored[] = [];
       for (const value of values) results.push(await implementations.gather(value as PerReplica<Tensor>, request.axis));
@@ -33,7 +34,7 @@ export async function performTogether(
     }
     case 'broadcast': {
       for (const value of values) requireAlike(value.values as readonly Tensor[], 'broadcast');
-      return implementations.broadcast(request.root);
+      return implementations.broadcast(request.root, values);
     }
   }
 }

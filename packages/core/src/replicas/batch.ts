@@ -37,6 +37,21 @@ export interface Batch {
   readonly isRepeated?: boolean | undefined;
 }
 
+/** An all-reduce of dense values, at least one for each local rank. */
+export interface DenseBatch extends Batch {
+  readonly request: Extract<ReplicaRequest, { kind: 'all-reduce' }>;
+  readonly inputs: readonly (readonly Tensor[])[];
+}
+
+export function isDense(batch: Batch): batch is DenseBatch {
+  const { request, inputs } = batch;
+  return request.kind === 'all-reduce' && inputs.every((values) => values.length > 0 && values.every(hasData));
+}
+
+function hasData(value: Value): boolean {
+  return 'data' in value;
+}
+
 /** Regroups lists of values: one distributed value per index, with one component per list. */
 export function perReplica<Item extends Value>(lists: readonly (readonly Item[])[]): PerReplica<Item>[] {
   return (lists[0] ?? []).map((_, index) => new PerReplica(lists.map((list) => list[index] as Item)));

@@ -6,12 +6,13 @@ import { combine } from '../kernels/arithmetic.js';
 import { toNumbers } from '../values/element.js';
 import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
-import type { Batch } from './batch.js';
+import { type Batch, type DenseBatch, isDense } from './batch.js';
 import { combineHere, isDirect } from './combine-here.js';
 
 const request = { kind: 'all-reduce', op: ReduceOp.SUM } as const;
 const on = (place: number, ...numbers: number[]) => tensor(Float32Array.from(numbers), { device: `cpu:${place}` });
 const batchOf = (inputs: Batch['inputs'], into?: Batch['into']): Batch => ({ request, inputs, into, form: '' });
+const isCombinedHere = (batch: Batch): batch is DenseBatch => isDense(batch) && isDirect(batch);
 
 describe('values of replicas of one thread', () => {
   it('are combined in replica order, each result in memory of its own', () => {
@@ -28,7 +29,7 @@ describe('values of replicas of one thread', () => {
           ),
         );
         const batch = batchOf(inputs, isInPlace ? inputs : undefined);
-        if (!isDirect(batch)) throw new Error('it must be direct');
+        if (!isCombinedHere(batch)) throw new Error('it must be direct');
         const results = combineHere(batch) as readonly (readonly Tensor[])[];
         expect(results.map(([result]) => toNumbers(result as Tensor))).toEqual(inputs.map(() => expected));
         expect(results.map(([result]) => result?.device)).toEqual(inputs.map((_, place) => `cpu:${place}`));
@@ -39,7 +40,7 @@ describe('values of replicas of one thread', () => {
 
   it('are combined into one shared result if the call allows it', () => {
     const batch = batchOf([[on(0, 1, 2)], [on(1, 3, 4)]]);
-    if (!isDirect(batch)) throw new Error('it must be direct');
+    if (!isCombinedHere(batch)) throw new Error('it must be direct');
     const [[first], [second]] = combineHere(batch, true) as [[Tensor], [Tensor]];
     expect(first.data).toBe(second.data);
     expect([...first.data]).toEqual([4, 6]);
@@ -54,7 +55,7 @@ describe('values of replicas of one thread', () => {
       ],
       [[target, on(0, 0)], undefined],
     );
-    if (!isDirect(batch)) throw new Error('it must be direct');
+    if (!isCombinedHere(batch)) throw new Error('it must be direct');
     expect(thrown(() => combineHere(batch))).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', rank: 1 });
     expect([...target.data]).toEqual([7]);
   });
@@ -72,6 +73,6 @@ describe('values of replicas of one thread', () => {
     ['sparse values', batchOf([[slices], [slices]])],
     ['a gather', { ...batchOf([[one], [two]]), request: { kind: 'all-gather', axis: 0 } }],
   ])('are not combined directly if there is %s', (_, batch) => {
-    expect(isDirect(batch)).toBe(false);
+    expect(isCombinedHere(batch)).toBe(false);
   });
 });

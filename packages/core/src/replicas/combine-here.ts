@@ -4,22 +4,15 @@ import { combineAlike, combineInto } from '../kernels/arithmetic.js';
 import { requireLikeValues } from '../sparse/like-values.js';
 import { viewOnDevice } from '../sparse/sparse.js';
 import { copyTo, type Tensor } from '../values/tensor.js';
-import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
+import type { DenseBatch, ValueLists } from './batch.js';
 import { filled } from './results.js';
 
-/** An all-reduce of dense values. */
-export interface DenseBatch extends Batch {
-  readonly request: Extract<ReplicaRequest, { kind: 'all-reduce' }>;
-  readonly inputs: readonly (readonly Tensor[])[];
-}
-
 /**
- * Whether a batch of local replicas can be all-reduced into its final memory: its values are dense,
- * and results can be written before all values are read.
+ * Whether a batch of local replicas can be all-reduced into its final memory: its values are on the
+ * host, and results can be written before all values are read.
  */
-export function isDirect(batch: Batch): batch is DenseBatch {
-  const isDense = batch.inputs.every((values) => values.every((value) => 'data' in value && !value.memory));
-  return batch.request.kind === 'all-reduce' && isDense && areApart(batch as DenseBatch);
+export function isDirect(batch: DenseBatch): boolean {
+  return batch.inputs.every((values) => values.every(({ memory }) => !memory)) && areApart(batch);
 }
 
 /**
