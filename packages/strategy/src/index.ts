@@ -90,13 +90,13 @@ export {
   getStrategy,
   hasStrategy,
   inCrossReplicaContext,
+  variable,
 } from './strategies/current-strategy.js';
 export {
   MirroredStrategy,
   type MirroredStrategyOptions,
   type StrategyExplanation,
 } from './strategies/mirrored-strategy.js';
-export { variable } from './strategies/new-variable.js';
 export type { Change } from './variables/change.js';
 export type { LocalVariable } from './variables/local-variable.js';
 export type { UpdateFunction, UpdateOptions } from './variables/update-options.js';

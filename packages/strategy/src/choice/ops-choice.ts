@@ -10,11 +10,12 @@ import {
   type Resolution,
   RuntimeError,
   resolveEngine,
+  type Situation,
   ValueError,
 } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { portableWorld } from '@coll/core/plugin';
-import { resolveDefault } from './default-ops.js';
+import { deviceType, portableWorld } from '@coll/core/plugin';
+import { reductionToOne } from '@coll/reduction-to-one';
 import { ourEngines } from './our-engines.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
@@ -104,6 +105,22 @@ export class OpsChoice {
     const world = { ...portableWorld(this.#devices, this.engine.engine), resolution: this.engine };
     return plugin.create(options as never, world);
   }
+}
+
+/**
+ * The plug-in used by default: the one with the highest priority, or reduction to one device if the
+ * devices have several types, which few libraries support.
+ * @throws CollError if no plug-in serves these devices
+ */
+async function resolveDefault(registry: Registry, situation: Situation): Promise<Resolution> {
+  const types = [...new Set(situation.devices.map(deviceType))];
+  if (types.length < 2) return registry.resolve('auto', situation);
+  const told = `devices of several types (${types.join(', ')}) are reduced on one device by default`;
+  const candidates = registry.list().map(({ name, priority }): Candidate => {
+    const verb = name === reductionToOne.name ? 'taken' : 'not asked';
+    return { name, priority, reason: `${verb}, because ${told}` };
+  });
+  return { ...(await registry.resolve(reductionToOne.name, situation)), candidates };
 }
 
 /** @throws ValueError if an engine is requested for ops that already have one */
