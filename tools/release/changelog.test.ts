@@ -10,6 +10,15 @@ const changesets = (folder: string) =>
 const manifests = () =>
   execFileSync('git', ['ls-files', '*package.json'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
 
+it('the changelog begins with the version of all packages, which the next release publishes', () => {
+  const [, latest] = /^## (\S+)$/m.exec(readFileSync(path.join(root, 'CHANGELOG.md'), 'utf8')) ?? [];
+  const versions = manifests()
+    .map((file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')))
+    .filter((manifest) => !manifest.private)
+    .map((manifest) => manifest.version);
+  expect(new Set(versions)).toEqual(new Set([latest]));
+});
+
 it('changesets yield one version for all packages, with a changelog for each package that they name', () => {
   const copy = mkdtempSync(path.join(tmpdir(), 'coll-version-'));
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
