@@ -91,6 +91,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         collapsed: true,
         items: pages('internals', {
           'call-path': 'Code map and call path',
+          development: 'Development',
           executors: 'Executors and engines',
           processes: 'Processes',
           benchmarks: 'Benchmarks',
