@@ -1,6 +1,5 @@
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { type RankWords, rankError } from '../support/rank-words.js';
 import { type DType, isDType } from '../values/dtype.js';
 import { isTensor, overlaps, type Tensor, validateTensor } from '../values/tensor.js';
 import { type CallDetails, clashError } from './call-errors.js';
@@ -21,6 +20,7 @@ import {
   rootOf,
   writes,
 } from './collective.js';
+import { rankError } from './failures.js';
 
 /** A collective and the local ranks whose buffers are checked. */
 export interface BufferCheck {
@@ -159,14 +159,14 @@ function requireTensor(buffer: unknown, collective: Collective, rank: number): v
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const operation = nameOf(collective);
-    const words: RankWords = (name) => `${operation}: rank ${name(rank)}: ${error.message}`;
-    throw rankError(ValueError, error.code, words, { operation, rank, cause: error });
+    const text = [`${operation}: rank `, rank, `: ${error.message}`];
+    throw rankError(ValueError, error.code, text, { operation, rank, cause: error });
   }
 }
 
 function bufferError(problem: string, { operation, rank }: Required<CallDetails>): ValueError {
-  const words: RankWords = (name) => `${operation}: rank ${name(rank)}: ${problem}`;
-  return rankError(ValueError, 'ERR_COLL_BUFFER', words, { operation, rank });
+  const text = [`${operation}: rank `, rank, `: ${problem}`];
+  return rankError(ValueError, 'ERR_COLL_BUFFER', text, { operation, rank });
 }
 
 /** Whether all outputs share one memory and the collective gives every rank the same result. */

@@ -1,5 +1,5 @@
 import { AbortedError, RuntimeError, ValueError } from '../support/errors.js';
-import { type RankWords, rankError } from '../support/rank-words.js';
+import { rankError } from './failures.js';
 
 /** The call that failed, and its rank if a single rank failed. */
 export interface CallDetails {
@@ -81,9 +81,9 @@ export function abortedError(when: string, signal: AbortSignal | undefined, deta
  * ```
  */
 export function lostBufferError(operation: string, rank: number): ValueError {
-  const words: RankWords = (name) =>
-    `${operation}: a buffer of rank ${name(rank)} was detached or resized while it was in use; keep it until the call has ended`;
-  return rankError(ValueError, 'ERR_COLL_BUFFER', words, { operation, rank });
+  const problem = ' was detached or resized while it was in use; keep it until the call has ended';
+  const text = [`${operation}: a buffer of rank `, rank, problem];
+  return rankError(ValueError, 'ERR_COLL_BUFFER', text, { operation, rank });
 }
 
 /**
@@ -98,7 +98,7 @@ export function lostBufferError(operation: string, rank: number): ValueError {
  * ```
  */
 export function clashError(operation: string, rank: number, other: number): ValueError {
-  const words: RankWords = (name) =>
-    `${operation}: one buffer was given twice: the output of rank ${name(rank)} overlaps memory of rank ${name(other)}`;
-  return rankError(ValueError, 'ERR_COLL_BUFFER', words, { operation, rank });
+  const problem = `${operation}: one buffer was given twice: the output of rank `;
+  const text = [problem, rank, ' overlaps memory of rank ', other];
+  return rankError(ValueError, 'ERR_COLL_BUFFER', text, { operation, rank });
 }

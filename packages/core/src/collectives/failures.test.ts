@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { UnavailableError } from '../support/errors.js';
-import { wordsOf } from '../support/rank-words.js';
-import { type Failure, failureError, failureOf, failureReasons, keptFailure, reasonOf } from './failures.js';
+import {
+  type Failure,
+  failureError,
+  failureOf,
+  failureReasons,
+  keptFailure,
+  reasonOf,
+  recordOf,
+  textWith,
+} from './failures.js';
 
 const call = { operation: 'all-reduce sum', size: 4 };
 const failed: Failure = { reason: 'failed', rank: 1, ranks: [], text: 'failed: out of memory' };
@@ -65,8 +73,8 @@ describe('failureError', () => {
     const failure = { ...failed, ...fields };
     const hosts = [failure.rank, ...failure.ranks].map((rank) => 'abcd'[rank] as string);
     expect(failureError(failure, call).message).toBe(`all-reduce sum: ${plain}`);
-    const words = wordsOf(failureError({ ...failure, hosts }, call));
-    expect(words((rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
+    const { text } = recordOf(failureError({ ...failure, hosts }, call));
+    expect(textWith(text, (rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
   });
 
   it.each<[Partial<Failure>, readonly number[] | undefined]>([

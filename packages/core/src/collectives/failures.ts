@@ -2,12 +2,13 @@ import {
   AbortedError,
   type CollError,
   DeadlineExceededError,
+  type ErrorCode,
+  type ErrorDetails,
   InternalError,
   InvalidArgumentError,
   RuntimeError,
   UnavailableError,
 } from '../support/errors.js';
-import { keepWords, type RankName } from '../support/rank-words.js';
 
 /**
  * The reasons why a group fails. Shared memory, the C++ code and messages between processes store
@@ -76,7 +77,27 @@ export interface FailedCall {
   readonly cause?: unknown;
 }
 
-const key = Symbol.for('@coll/core.failure');
+/**
+ * A message as data: strings, and numbers that stand for ranks. Each group can thus name the ranks
+ * in its own way.
+ */
+export type RankText = readonly (string | number)[];
+
+/**
+ * What an error about ranks of a group carries for an enclosing group, in which these ranks have
+ * other names.
+ */
+export interface ErrorRecord {
+  /** The message. */
+  readonly text: RankText;
+  /** The failure of the group. Undefined if the error reports none. */
+  readonly failure?: Failure | undefined;
+  /** The error of the enclosing group that made this group fail. Undefined if there is none. */
+  readonly whole?: CollError | undefined;
+}
+
+// Works across separately installed copies of the library.
+const key = Symbol.for('@coll/core.error-record');
 
 const kinds = {
   shapes: [InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH'],
@@ -97,19 +118,15 @@ export function failureError(
   const { reason, rank } = failure;
   const [Type, code] = kinds[reason];
   const head = isDisagreement(reason) ? '' : `${operation}${where}: `;
-  const words = (name: RankName) => head + failureWords(failure, name, what);
-  const message = words(
+  const text = [head, ...failureText(failure, what)];
+  const message = textWith(
+    text,
     (other) => names?.[other] ?? (other < size ? nameIn(whole, other) : `${other - size} of the enclosing group`),
   );
   const ranks = culpritsOf(failure);
   const wholeRanks = whole && ranks?.map((other) => whole[other] ?? other - size);
-  return keepFailure(
-    keepWords(
-      new Type(code, message, { operation, rank: rank < 0 ? undefined : rank, ranks, wholeRanks, cause }),
-      words,
-    ),
-    failure,
-  );
+  const details = { operation, rank: rank < 0 ? undefined : rank, ranks, wholeRanks, cause };
+  return keepRecord(new Type(code, message, details), { text, failure });
 }
 
 /** The name of a rank in a message; for a group made by `split`, with its number in the whole group. */
@@ -125,14 +142,34 @@ function culpritsOf({ reason, rank, ranks, lost = [] }: Failure): readonly numbe
   return all.length > 0 ? all.sort((a, b) => a - b) : undefined;
 }
 
-/** Attaches the failure of a group to an error that a call throws because of this failure. */
-export function keepFailure(error: CollError, failure: Failure): CollError {
-  return Object.defineProperty(error, key, { value: failure });
+/** An error about ranks of a group, whose message is `text`. */
+export function rankError<E extends CollError>(
+  Type: new (code: ErrorCode, message: string, details: ErrorDetails) => E,
+  code: ErrorCode,
+  text: RankText,
+  details: ErrorDetails,
+): E {
+  return keepRecord(new Type(code, textWith(text, String), details), { text });
 }
 
-/** The group's failure attached to an error; undefined for errors without one. */
+/** A message with the ranks named by `name`. */
+export function textWith(text: RankText, name: (rank: number) => string): string {
+  return text.map((part) => (typeof part === 'string' ? part : name(part))).join('');
+}
+
+/** Attaches a record to a new error. */
+export function keepRecord<E extends CollError>(error: E, record: ErrorRecord): E {
+  return Object.defineProperty(error, key, { value: record });
+}
+
+/** The record of an error. An error without one has a fixed message. */
+export function recordOf(error: CollError): ErrorRecord {
+  return (error as { readonly [key]?: ErrorRecord })[key] ?? { text: [error.message] };
+}
+
+/** The group's failure that an error reports; undefined for errors that report none. */
 export function keptFailure(error: CollError): Failure | undefined {
-  return (error as { readonly [key]?: Failure })[key];
+  return recordOf(error).failure;
 }
 
 /** The failure that an error causes in its group; `rank` is used if the error names no rank. */
@@ -154,23 +191,32 @@ export function isDisagreement(reason: FailureReason): boolean {
   return reason === 'shapes' || reason === 'dtypes' || reason === 'mismatch';
 }
 
-function failureWords(failure: Failure, name: RankName, what = 'rank'): string {
+function failureText(failure: Failure, what = 'rank'): RankText {
   const { lost = [] } = failure;
-  const words = reasonWords(failure, name, what);
-  if (lost.length === 0) return words;
-  return `${words}; ${lost.map((rank) => `rank ${name(rank)}`).join(', ')} ${lost.length > 1 ? 'were' : 'was'} lost, too`;
+  const text = reasonText(failure, what);
+  if (lost.length === 0) return text;
+  const list = listed(lost.map((rank) => ['rank ', rank]));
+  return [...text, '; ', ...list, ` ${lost.length > 1 ? 'were' : 'was'} lost, too`];
 }
 
-function reasonWords({ reason, rank, ranks, text, hosts = [] }: Failure, name: RankName, what: string): string {
-  if (isDisagreement(reason) || rank < 0) return text;
-  const [culprit, ...others] = [rank, ...ranks].map((other, index) => {
+function reasonText({ reason, rank, ranks, text, hosts = [] }: Failure, what: string): RankText {
+  if (isDisagreement(reason) || rank < 0) return [text];
+  const [culprit, ...others] = [rank, ...ranks].map((other, index): RankText => {
     const host = hosts[index];
-    return `${what} ${name(other)}${host ? ` on ${host}` : ''}`;
-  });
-  if (others.length === 0) return `${culprit} ${text}`;
-  const list = others.join(', ');
-  if (reason === 'lost') return `${culprit} ${text}; ${list} ${others.length > 1 ? 'were' : 'was'} lost, too`;
-  if (reason !== 'deadline') return `${culprit} ${text} (${list})`;
-  const missing = `rank ${ranks.map(name).join(', ')} ${text}`;
-  return `timed out on rank ${name(rank)} waiting for other workers: ${missing}${hosts.length > 0 ? ` (${list})` : ''}`;
+    return [`${what} `, other, host ? ` on ${host}` : ''];
+  }) as [RankText, ...RankText[]];
+  if (others.length === 0) return [...culprit, ` ${text}`];
+  const list = listed(others);
+  if (reason === 'lost') {
+    return [...culprit, ` ${text}; `, ...list, ` ${others.length > 1 ? 'were' : 'was'} lost, too`];
+  }
+  if (reason !== 'deadline') return [...culprit, ` ${text} (`, ...list, ')'];
+  const missing = [...listed(ranks.map((other) => [other])), ` ${text}`];
+  const onHosts = hosts.length > 0 ? [' (', ...list, ')'] : [];
+  return ['timed out on rank ', rank, ' waiting for other workers: rank ', ...missing, ...onHosts];
+}
+
+/** The texts, separated by commas. */
+function listed(texts: readonly RankText[]): RankText {
+  return texts.flatMap((text, index) => (index === 0 ? text : [', ', ...text]));
 }

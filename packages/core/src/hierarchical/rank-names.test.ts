@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Failure, failureError, keptFailure } from '../collectives/failures.js';
+import { type Failure, failureError, keptFailure, rankError } from '../collectives/failures.js';
 import { InternalError, OutOfRangeError, RuntimeError, UnavailableError } from '../support/errors.js';
-import { type RankName, rankError } from '../support/rank-words.js';
 import { RankNames } from './rank-names.js';
 
 const failureOf = (fields: Partial<Failure>, operation = 'all-reduce') =>
@@ -55,8 +54,8 @@ describe('RankNames', () => {
   });
 
   it('replaces the ranks in an error once per level of nested groups, and keeps all other words', () => {
-    const words = (name: RankName) => `replica ${name(0)} and replica ${name(2)}; replica 1`;
-    const error = rankError(InternalError, 'ERR_COLL_MISMATCH', words, { rank: 2 });
+    const text = ['replica ', 0, ' and replica ', 2, '; replica 1'];
+    const error = rankError(InternalError, 'ERR_COLL_MISMATCH', text, { rank: 2 });
     expect(error.message).toBe('replica 0 and replica 2; replica 1');
     const retold = names.retold(error);
     expect(retold).toMatchObject({

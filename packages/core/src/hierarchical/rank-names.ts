@@ -1,6 +1,5 @@
-import { type Failure, failureOf, keepFailure, keptFailure, mostOtherRanks } from '../collectives/failures.js';
+import { type Failure, failureOf, keepRecord, mostOtherRanks, recordOf, textWith } from '../collectives/failures.js';
 import { CollError } from '../support/errors.js';
-import { keepWords, type RankName, wordsOf } from '../support/rank-words.js';
 import { allRanks } from '../support/ranks.js';
 import { hasStack, withoutStack } from '../support/without-stack.js';
 
@@ -16,8 +15,6 @@ export class RankNames {
   readonly names: readonly string[];
   readonly #begins: readonly number[];
   readonly #firsts: readonly number[];
-  /** For each error that `marked` has returned: the error that it was made from. */
-  readonly #originals = new WeakMap<CollError, CollError>();
 
   /**
    * `begins`: for each rank of this group, the first rank of the whole group that this rank
@@ -53,28 +50,28 @@ export class RankNames {
   marked(error: CollError): CollError {
     const { message, rank, ranks } = error;
     if (rank === undefined) return error;
+    const size = this.names.length;
     const marked = copyOf(
       error,
       message,
-      rank + this.names.length,
-      ranks?.map((other) => other + this.names.length),
+      rank + size,
+      ranks?.map((other) => other + size),
     );
-    this.#originals.set(marked, error);
-    return keepFailure(
-      marked,
-      inRanks(failureOf(error, rank), (other) => [other + this.names.length]),
-    );
+    const failure = inRanks(failureOf(error, rank), (other) => [other + size]);
+    return keepRecord(marked, { text: [message], failure, whole: error });
   }
 
   /** Translates an error of this group to ranks of the whole group. */
   retold(error: unknown): unknown {
     if (!isKnown(error)) return error;
-    const words = wordsOf(error);
-    const failure = keptFailure(error);
+    const { text, failure, whole } = recordOf(error);
+    if (whole) return whole;
     const rank = error.rank === undefined ? undefined : this.#rankOf(error.rank);
-    const retold = copyOf(error, words(this.#name), rank, error.ranks?.flatMap(this.#ranksOf));
-    keepWords(retold, (name) => words((rank) => name(this.#rankOf(rank))));
-    return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#ranksOf)) : retold);
+    const retold = copyOf(error, textWith(text, this.#name), rank, error.ranks?.flatMap(this.#ranksOf));
+    return keepRecord(retold, {
+      text: text.map((part) => (typeof part === 'string' ? part : this.#rankOf(part))),
+      failure: failure && inRanks(failure, this.#ranksOf),
+    });
   }
 
   /**
@@ -89,7 +86,7 @@ export class RankNames {
     }
   }
 
-  readonly #name: RankName = (rank) => {
+  readonly #name = (rank: number): string => {
     const whole = rank - this.names.length;
     return this.names[rank] ?? this.#list(whole, whole + 1);
   };

@@ -5,9 +5,9 @@ import {
   refusedArithmetic,
   unknownOp,
 } from '../collectives/collective.js';
+import { rankError } from '../collectives/failures.js';
 import { InternalError, InvalidArgumentError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { type RankWords, rankError } from '../support/rank-words.js';
 import { allocate, allocateUnset, byteSize, type DType, isHalf, quotientOf, type TypedArray } from '../values/dtype.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
 import { requireTensors } from '../values/tensor-lists.js';
@@ -170,11 +170,11 @@ export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): 
 function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, operation: string): Error {
   const isDType = first.dtype !== other.dtype;
   const [ours, theirs] = isDType ? [first.dtype, other.dtype] : [`shape [${first.shape}]`, `[${other.shape}]`];
-  const words: RankWords = (name) =>
-    `${operation}: replica ${name(0)} has ${ours}, replica ${name(rank)} has ${theirs}; all must have the same ${isDType ? 'dtype' : 'shape'}`;
+  const rule = `all must have the same ${isDType ? 'dtype' : 'shape'}`;
+  const text = [`${operation}: replica `, 0, ` has ${ours}, replica `, rank, ` has ${theirs}; ${rule}`];
   return isDType
-    ? rankError(InternalError, 'ERR_COLL_DTYPE_MISMATCH', words, { operation, rank })
-    : rankError(InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH', words, { operation, rank });
+    ? rankError(InternalError, 'ERR_COLL_DTYPE_MISMATCH', text, { operation, rank })
+    : rankError(InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH', text, { operation, rank });
 }
 
 /** The tensor in the dtype in which its elements accumulate: `accumulatorOf` its dtype and the op. */

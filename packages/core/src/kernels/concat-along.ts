@@ -1,6 +1,6 @@
+import { rankError } from '../collectives/failures.js';
 import { InvalidArgumentError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { rankError } from '../support/rank-words.js';
 import { slice } from '../values/concatenate.js';
 import { allocate } from '../values/dtype.js';
 import { copyElements, elementCount, sameShape, type Tensor } from '../values/tensor.js';
@@ -63,8 +63,13 @@ export function requireJoinable(
   throw rankError(
     InvalidArgumentError,
     'ERR_COLL_SHAPE_MISMATCH',
-    (name) =>
-      `${operation} along axis ${axis}: replica ${name(0)} has shape [${first}], replica ${name(odd)} has [${shapes[odd]}]; only that axis may differ`,
+    [
+      `${operation} along axis ${axis}: replica `,
+      0,
+      ` has shape [${first}], replica `,
+      odd,
+      ` has [${shapes[odd]}]; only that axis may differ`,
+    ],
     { rank: odd, operation },
   );
 }

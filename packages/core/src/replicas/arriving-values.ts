@@ -1,7 +1,7 @@
+import { rankError } from '../collectives/failures.js';
 import { OpenPacks } from '../packing/open-packs.js';
 import { AbortedError, CollError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
-import { type RankWords, rankError } from '../support/rank-words.js';
 import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { flatten, type Structure } from '../values/structure.js';
 import type { TensorLike } from '../values/tensor.js';
@@ -192,12 +192,11 @@ function isPromise(leaf: unknown): leaf is PromiseLike<unknown> {
 
 function rejected(rank: number, index: number | undefined, cause: unknown): UnavailableError {
   const what = index === undefined ? 'a value' : `value ${index}`;
-  const words: RankWords = (name) =>
-    `${operation}: ${what} of replica ${name(rank)} did not arrive: ${messageOf(cause)}`;
-  return rankError(UnavailableError, 'ERR_COLL_PEER_FAILED', words, { rank, operation, cause });
+  const text = [`${operation}: ${what} of replica `, rank, ` did not arrive: ${messageOf(cause)}`];
+  return rankError(UnavailableError, 'ERR_COLL_PEER_FAILED', text, { rank, operation, cause });
 }
 
 function aborted(rank: number, cause: unknown): AbortedError {
-  const words: RankWords = (name) => `${operation}: replica ${name(rank)} aborted: ${messageOf(cause)}`;
-  return rankError(AbortedError, 'ERR_COLL_ABORTED', words, { rank, operation, cause });
+  const text = [`${operation}: replica `, rank, ` aborted: ${messageOf(cause)}`];
+  return rankError(AbortedError, 'ERR_COLL_ABORTED', text, { rank, operation, cause });
 }

@@ -1,11 +1,11 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import { type CollectiveOp, collectiveOps } from '../collectives/collective.js';
+import { rankError } from '../collectives/failures.js';
 import { convertNumbers, divide, requireMean } from '../kernels/arithmetic.js';
 import type { Phases } from '../runtime/drive.js';
 import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
 import { requireLikeRows } from '../sparse/like-values.js';
 import { InternalError } from '../support/errors.js';
-import { rankError } from '../support/rank-words.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { IndexedSlices } from '../values/indexed-slices.js';
 import { reshape, type Tensor } from '../values/tensor.js';
@@ -141,8 +141,13 @@ function requireSameCall(told: readonly (readonly number[])[]): void {
   throw rankError(
     InternalError,
     'ERR_COLL_MISMATCH',
-    (name) =>
-      `all-reduce: replica ${name(0)} calls ${callOf(first)}, replica ${name(odd)} calls ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+    [
+      'all-reduce: replica ',
+      0,
+      ` calls ${callOf(first)}, replica `,
+      odd,
+      ` calls ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+    ],
     { operation: 'all-reduce', rank: odd },
   );
 }

@@ -1,6 +1,6 @@
+import { type RankText, rankError } from '../collectives/failures.js';
 import { scatterAdd } from '../kernels/arithmetic.js';
 import { ValueError } from '../support/errors.js';
-import { type RankWords, rankError } from '../support/rank-words.js';
 import { asNumbers, firstOutside } from '../values/index-numbers.js';
 import { type IndexedSlices, requireSlices } from '../values/indexed-slices.js';
 import { elementCount, requireElements, type Tensor } from '../values/tensor.js';
@@ -35,7 +35,10 @@ export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
   const numbers = asNumbers(indices);
   const outside = firstOutside(numbers, rows);
   if (outside >= 0)
-    throw refused((whose) => `index ${indices.data[outside]}${whose(' of')} is outside denseShape [${shape}]`, rank);
+    throw refused(
+      [`index ${indices.data[outside]}`, ...replicaIn(' of', rank), ` is outside denseShape [${shape}]`],
+      rank,
+    );
   const places = new Int32Array(numbers.length);
   for (let position = 0; position < places.length; position++) {
     places[position] = (numbers[position] as number) * rowLength;
@@ -46,18 +49,15 @@ export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
 /** The dense shape of slices. @throws ValueError if it is undefined */
 export function denseShapeOf({ denseShape }: IndexedSlices, rank?: number): readonly number[] {
   if (denseShape) return denseShape;
-  throw refused(
-    (whose) =>
-      `only indexed slices with a denseShape can become dense${whose(': there is none on')}; pass it as third argument`,
-    rank,
-  );
+  const problem = 'only indexed slices with a denseShape can become dense';
+  throw refused([problem, ...replicaIn(': there is none on', rank), '; pass it as third argument'], rank);
 }
 
-/**
- * The error whose message `problem` returns. `whose(words)` gives `words` followed by the replica's
- * name, or nothing if `rank` is undefined.
- */
-function refused(problem: (whose: (words: string) => string) => string, rank: number | undefined): ValueError {
-  const words: RankWords = (name) => problem((own) => (rank === undefined ? '' : `${own} replica ${name(rank)}`));
-  return rankError(ValueError, 'ERR_COLL_VALUE', words, { rank });
+/** `words` followed by the replica, or nothing if `rank` is undefined. */
+function replicaIn(words: string, rank: number | undefined): RankText {
+  return rank === undefined ? [] : [`${words} replica `, rank];
+}
+
+function refused(text: RankText, rank: number | undefined): ValueError {
+  return rankError(ValueError, 'ERR_COLL_VALUE', text, { rank });
 }

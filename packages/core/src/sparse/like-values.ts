@@ -1,6 +1,6 @@
+import { rankError } from '../collectives/failures.js';
 import { requireAlike } from '../kernels/arithmetic.js';
 import { InvalidArgumentError } from '../support/errors.js';
-import { rankError } from '../support/rank-words.js';
 import type { DType } from '../values/dtype.js';
 import type { IndexedSlices, Value } from '../values/indexed-slices.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
@@ -47,8 +47,13 @@ export function requireLikeRows(kinds: readonly RowKind[], operation = 'reduce')
     throw rankError(
       InvalidArgumentError,
       'ERR_COLL_SHAPE_MISMATCH',
-      (name) =>
-        `${operation}: replica ${name(0)} has rows of shape [${first.shape}], replica ${name(odd)} has [${kinds[odd]?.shape}]; all must have the same shape`,
+      [
+        `${operation}: replica `,
+        0,
+        ` has rows of shape [${first.shape}], replica `,
+        odd,
+        ` has [${kinds[odd]?.shape}]; all must have the same shape`,
+      ],
       { operation, rank: odd },
     );
   }
