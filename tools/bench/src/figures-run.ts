@@ -1,7 +1,7 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { type MeasureRequest, parseArguments } from './arguments.js';
-import { rowsFor, warnOf } from './measure-cases.js';
+import { collect, rowsFor, warnOf } from './measure-cases.js';
 import { whyMissing } from './peers/build.js';
 import { type PeerName, peersOver, pythonPeers } from './peers/peers.js';
 import type { FailedRow, Row } from './report/row.js';
@@ -45,16 +45,13 @@ const partial = path.resolve(import.meta.dirname, '../build/figures.jsonl');
 export async function takeFigures(): Promise<(Row | FailedRow)[]> {
   requireAllPeers();
   mkdirSync(path.dirname(partial), { recursive: true });
-  writeFileSync(partial, '');
-  const rows: (Row | FailedRow)[] = [];
-  for (const request of figureRequests()) {
-    for await (const row of rowsFor(request)) {
-      rows.push(row);
-      appendFileSync(partial, `${JSON.stringify(row)}\n`);
-    }
-  }
+  const rows = await collect(figureRows(), { format: 'table', out: partial });
   warnOf(rows);
   return rows;
+}
+
+async function* figureRows(): AsyncGenerator<Row | FailedRow> {
+  for (const request of figureRequests()) yield* rowsFor(request);
 }
 
 /** Figures without some peers would replace figures that have them. @throws UsageError */

@@ -35,17 +35,26 @@ const silenceSeconds = 180;
 
 /** Measures the requested cases, and prints the rows. @throws UsageError, WrongResultError */
 export async function measureCases(request: MeasureRequest): Promise<void> {
-  const { format, out } = request;
+  const { format } = request;
+  const rows = await collect(rowsFor(request), request);
+  if (format !== 'json') process.stdout.write(`${rowsTable(rows, format === 'table' ? 'terminal' : 'markdown')}\n`);
+  warnOf(rows);
+}
+
+/** Collects rows. Each row is also printed if the format is JSON, and written to the file `out`. */
+export async function collect<Some>(
+  measured: AsyncIterable<Some>,
+  { format, out }: Pick<MeasureRequest, 'format' | 'out'>,
+): Promise<Some[]> {
   if (out !== undefined) writeFileSync(out, '');
-  const rows: (Row | FailedRow)[] = [];
-  for await (const row of rowsFor(request)) {
+  const rows: Some[] = [];
+  for await (const row of measured) {
     rows.push(row);
     const line = `${JSON.stringify(row)}\n`;
     if (format === 'json') process.stdout.write(line);
     if (out !== undefined) appendFileSync(out, line);
   }
-  if (format !== 'json') process.stdout.write(`${rowsTable(rows, format === 'table' ? 'terminal' : 'markdown')}\n`);
-  warnOf(rows);
+  return rows;
 }
 
 /** Measures the requested cases. Progress goes to stderr. @throws UsageError, WrongResultError */
@@ -65,15 +74,11 @@ export function settingsOf(request: MeasureRequest): RunSettings {
   if (request.emulateCores !== undefined) process.env['COLL_CORES'] = String(request.emulateCores);
   return {
     ...(request.isQuick ? quick : full),
-    rounds: roundsOf(request),
+    ...(request.rounds === undefined ? {} : { rounds: request.rounds }),
     silenceSeconds,
     machine: thisMachine(),
     onProgress: tell,
   };
-}
-
-function roundsOf({ rounds, isQuick }: MeasureRequest): number {
-  return rounds ?? (isQuick ? quick : full).rounds;
 }
 
 function selectionOf(request: MeasureRequest): Selection {

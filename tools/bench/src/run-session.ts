@@ -1,24 +1,14 @@
 import { tolerableLoad, untilQuiet, watchForeignLoad } from './foreign-load.js';
 import type { Effort, Measurement } from './measurement.js';
 import type { PeerName } from './peers/peers.js';
-import { remembered } from './remembered.js';
 import type { Machine } from './report/machine.js';
 import { type BesideMpi, type FailedRow, type Findings, failedRowOf, type Row, rowOf } from './report/row.js';
 import { formatBytes } from './sizes.js';
 import { meanOf, summarize } from './statistics.js';
 import { worstOf } from './ticking.js';
-import {
-  bytesOf,
-  type Overlap,
-  type Piece,
-  type Session,
-  type Trial,
-  type Turn,
-  type VenueName,
-  type Work,
-} from './trial.js';
-import { openVenue } from './venues/open-venue.js';
+import { bytesOf, type Overlap, type Piece, type Session, type Trial, type Turn, type Work } from './trial.js';
 import type { Venue } from './venues/venue.js';
+import { Venues } from './venues/venues.js';
 
 export interface RunSettings {
   /** How often each turn is measured. */
@@ -62,15 +52,10 @@ export interface Round {
   readonly foreignLoad: number | undefined;
 }
 
-/** Opens the venue of a turn when it is first needed. */
-export interface Places<T extends Turn = Turn> {
-  open(turn: T): Venue;
-}
-
-/** Measures all rounds of a piece. `failures` contains the failed trials. */
+/** Measures all rounds of a piece at the venues of its turns. `failures` contains the failed trials. */
 export async function takeRounds<T extends Turn>(
   piece: readonly T[],
-  places: Places<T>,
+  venueOf: (turn: T) => Venue,
   settings: Omit<RunSettings, 'machine' | 'silenceSeconds'>,
 ): Promise<{ readonly rounds: readonly Round[]; readonly failures: ReadonlyMap<Trial, string> }> {
   const rounds: Round[] = [];
@@ -78,7 +63,7 @@ export async function takeRounds<T extends Turn>(
   for (let round = 0; round < settings.rounds; round++) {
     const onProgress = (message: string) =>
       settings.onProgress(`round ${round + 1} of ${settings.rounds}${message && `, ${message}`}`);
-    rounds.push(await takeRound(piece, places, { ...settings, onProgress }, round === 0, failures));
+    rounds.push(await takeRound(piece, venueOf, { ...settings, onProgress }, round === 0, failures));
   }
   return { rounds, failures };
 }
@@ -90,7 +75,7 @@ export function foreignLoadOf(rounds: readonly Round[]): number | undefined {
 }
 
 async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): AsyncGenerator<Row | FailedRow> {
-  const { rounds, failures } = await takeRounds(piece, venues, settings);
+  const { rounds, failures } = await takeRounds(piece, ({ venue }) => venues.open(venue), settings);
   const findings = { machine: settings.machine, foreignLoad: foreignLoadOf(rounds) };
   const trials = piece.flatMap((turn) => turn.trials);
   for (const trial of trials.filter(({ engine }) => engine !== 'copy')) {
@@ -106,7 +91,7 @@ type Failures = Map<Trial, string>;
 /** Measures all turns of a round, and repeats the round if other programs disturbed it. */
 async function takeRound<T extends Turn>(
   piece: readonly T[],
-  places: Places<T>,
+  venueOf: (turn: T) => Venue,
   settings: Omit<RunSettings, 'machine' | 'silenceSeconds'>,
   checks: boolean,
   failures: Failures,
@@ -115,10 +100,10 @@ async function takeRound<T extends Turn>(
   let best: Round | undefined;
   for (let attempt = 0; attempt <= repetitions; attempt++) {
     const isQuiet = await untilQuiet(patienceSeconds);
-    const told = [attempt > 0 ? 'again' : '', isQuiet ? '' : 'while other programs are busy'];
-    onProgress(told.filter(Boolean).join(', '));
+    const words = [attempt > 0 ? 'again' : '', isQuiet ? '' : 'while other programs are busy'];
+    onProgress(words.filter(Boolean).join(', '));
     const load = watchForeignLoad();
-    const measured = await takeTurns(piece, places, { ...effort, checks: checks && attempt === 0 }, failures);
+    const measured = await takeTurns(piece, venueOf, { ...effort, checks: checks && attempt === 0 }, failures);
     const round: Round = { measured, foreignLoad: load() };
     if ((round.foreignLoad ?? 0) <= (best?.foreignLoad ?? Number.POSITIVE_INFINITY)) best = round;
     if ((round.foreignLoad ?? 0) <= tolerableLoad) break;
@@ -128,7 +113,7 @@ async function takeRound<T extends Turn>(
 
 async function takeTurns<T extends Turn>(
   piece: readonly T[],
-  places: Places<T>,
+  venueOf: (turn: T) => Venue,
   effort: Effort,
   failures: Failures,
 ): Promise<Map<Trial, Measurement>> {
@@ -136,7 +121,7 @@ async function takeTurns<T extends Turn>(
   for (const turn of piece) {
     const open = turn.trials.filter((trial) => !failures.has(trial));
     if (open.length === 0) continue;
-    const measured = await places.open(turn).measure(open, effort);
+    const measured = await venueOf(turn).measure(open, effort);
     for (const [index, trial] of open.entries()) {
       const measurement = measured[index] as Measurement;
       all.set(trial, measurement);
@@ -198,24 +183,4 @@ function hiddenShareOf(
     return summarize(samplesOf(found)).median;
   };
   return (median('after') - median('overlapped')) / (median('after') - median('computed'));
-}
-
-/** The venues of a session, opened when they are first needed. */
-class Venues implements Places {
-  readonly #ranks: number;
-  readonly #silenceSeconds: number;
-  readonly #opened = new Map<VenueName, Venue>();
-
-  constructor(ranks: number, silenceSeconds: number) {
-    this.#ranks = ranks;
-    this.#silenceSeconds = silenceSeconds;
-  }
-
-  open({ venue: name }: Turn): Venue {
-    return remembered(this.#opened, name, () => openVenue(name, this.#ranks, this.#silenceSeconds));
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#opened.values()].map((venue) => venue.close()));
-  }
 }

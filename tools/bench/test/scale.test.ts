@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { endsIn } from '../src/scale/connections.js';
 import type { ScaleRow } from '../src/scale/count.js';
-import { growthExponent } from '../src/scale/growth-exponent.js';
-import { scaleCharts, scaleSection } from '../src/scale/scale-section.js';
+import { growthExponent, scaleCharts, scaleSection } from '../src/scale/scale-section.js';
 
 const machine = { date: '2030-01-02T03:04:05.000Z', node: '20.0.0', cpu: 'A Processor', cpus: 2 };
 const counted = [8, 16].map(

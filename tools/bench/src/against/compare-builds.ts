@@ -39,7 +39,6 @@ export async function* compareBuilds(
     return new Series(`the build ${build}`, builds[build], start);
   };
   const series = Object.fromEntries(seriesNames.map((name) => [name, open(name)])) as Record<SeriesName, Series>;
-  const places = { open: (turn: SeriesTurn) => series[turn.series].venue(turn.venue) };
   try {
     for (const piece of session.pieces) {
       const turns = turnsToCompare(piece);
@@ -47,7 +46,10 @@ export async function* compareBuilds(
       const onProgress = (message: string) =>
         settings.onProgress(`${label}, ${ranks} ranks, ${sizesOf(turns)}, ${message}`);
       const bySeries = turns.flatMap((turn) => seriesNames.map((name) => turnOf(turn, name)));
-      const taken = await takeRounds(bySeries, places, { ...settings, onProgress });
+      const taken = await takeRounds(bySeries, (turn) => series[turn.series].venue(turn.venue), {
+        ...settings,
+        onProgress,
+      });
       yield* comparisonsOf(turns, bySeries, taken);
     }
   } finally {

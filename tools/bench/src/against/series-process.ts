@@ -1,9 +1,7 @@
 import { answerOrders } from '../ask.js';
 import type { Effort } from '../measurement.js';
-import { remembered } from '../remembered.js';
 import type { Trial, VenueName } from '../trial.js';
-import { openVenue } from '../venues/open-venue.js';
-import type { Venue } from '../venues/venue.js';
+import { Venues } from '../venues/venues.js';
 
 /** The process of a series, which measures with the packages of its own build. */
 
@@ -20,13 +18,11 @@ export interface SeriesOrder {
 }
 
 const { ranks, silenceSeconds } = JSON.parse(process.argv[2] as string) as SeriesStart;
-const venues = new Map<VenueName, Venue>();
+const venues = new Venues(ranks, silenceSeconds);
 
 // The answer has one measurement per trial.
-answerOrders(({ venue, trials, effort }: SeriesOrder) =>
-  remembered(venues, venue, () => openVenue(venue, ranks, silenceSeconds)).measure(trials, effort),
-);
+answerOrders(({ venue, trials, effort }: SeriesOrder) => venues.open(venue).measure(trials, effort));
 
 process.once('disconnect', () => {
-  void Promise.all([...venues.values()].map((venue) => venue.close())).finally(() => process.exit());
+  void venues.close().finally(() => process.exit());
 });

@@ -1,3 +1,4 @@
+import { remembered } from '../remembered.js';
 import type { VenueName } from '../trial.js';
 import { MainThread } from './main-thread.js';
 import { mpiRankProgram, PeerProcesses } from './peer-processes.js';
@@ -6,8 +7,28 @@ import { RankThreads } from './rank-threads.js';
 import { ReplicaThreads } from './replica-threads.js';
 import type { Venue } from './venue.js';
 
-/** Opens a venue for a number of ranks. A peer that prints no figure for `silenceSeconds` is killed. */
-export function openVenue(name: VenueName, ranks: number, silenceSeconds: number): Venue {
+/** The venues for a number of ranks, each opened when it is first needed. */
+export class Venues {
+  readonly #opened = new Map<VenueName, Venue>();
+  readonly #ranks: number;
+  readonly #silenceSeconds: number;
+
+  /** @param silenceSeconds how long a peer may print no figure before it counts as hung and is killed */
+  constructor(ranks: number, silenceSeconds: number) {
+    this.#ranks = ranks;
+    this.#silenceSeconds = silenceSeconds;
+  }
+
+  open(name: VenueName): Venue {
+    return remembered(this.#opened, name, () => openVenue(name, this.#ranks, this.#silenceSeconds));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map((venue) => venue.close()));
+  }
+}
+
+function openVenue(name: VenueName, ranks: number, silenceSeconds: number): Venue {
   switch (name) {
     case 'main-thread':
       return new MainThread(ranks);
