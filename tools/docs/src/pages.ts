@@ -9,8 +9,7 @@ import { gradientsTable, packsTable } from './packs/pack-examples.ts';
 import type { PriceRow } from './prices/price-rows.ts';
 import { networksTable, priceTables, roundsTable } from './prices/price-tables.ts';
 import { withParts } from './sections.ts';
-import { comparisons } from './simulation/comparison.ts';
-import { comparisonTable } from './simulation/comparison-table.ts';
+import { comparisons, comparisonTable } from './simulation/comparison.ts';
 
 const root = new URL('../../../', import.meta.url);
 

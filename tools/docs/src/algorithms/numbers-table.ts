@@ -1,6 +1,7 @@
 import type { Algorithm, Collective, CollectiveKind } from '@coll/core';
 import { cost } from '@coll/core/schedule';
 import { drawn } from '../catalogue.ts';
+import { collectiveOf } from '../collective.ts';
 import { markdownTable } from '../markdown-table.ts';
 
 const groups = [2, 4, 8, 64];
@@ -10,7 +11,7 @@ const bytes = 64 * 64;
 
 /** The rounds and bytes of the drawn algorithms for a collective, for several numbers of ranks. */
 export function numbersTable(kind: CollectiveKind): string {
-  const collective = collectiveOf(kind);
+  const collective = collectiveOf(kind, 0);
   const rows = drawn.flatMap(({ name, algorithmFor }) =>
     groups.flatMap((ranks) => {
       const algorithm = algorithmFor(ranks);
@@ -28,10 +29,4 @@ function rowOf(name: string, algorithm: Algorithm, collective: Collective, ranks
 
 function share(count: number): string {
   return `${Number((count / bytes).toFixed(3))} S`;
-}
-
-function collectiveOf(kind: CollectiveKind): Collective {
-  if (kind === 'all-gather' || kind === 'all-to-all') return { kind };
-  if (kind === 'broadcast' || kind === 'gather' || kind === 'scatter') return { kind, root: 0 };
-  return kind === 'reduce' ? { kind, op: 'sum', root: 0 } : { kind, op: 'sum' };
 }

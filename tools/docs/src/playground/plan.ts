@@ -1,6 +1,7 @@
 import { CollError, type Collective } from '@coll/core';
 import { collectiveKinds } from '@coll/core/plugin';
 import type { Schedule } from '@coll/core/schedule';
+import { collectiveOf } from '../collective.ts';
 import { type Choice, choices } from './choices.ts';
 import type { State } from './state.ts';
 
@@ -25,7 +26,7 @@ export function planOf(state: State): Plan | string {
 /** The schedule of an algorithm for the collective and the ranks of a valid state, or why there is none. */
 export function planWith(choice: Choice, state: State): Plan | string {
   const { ranks, ranksPerWorker } = state;
-  const collective = collectiveOf(state);
+  const collective = collectiveOf(state.collective, state.root);
   try {
     const algorithm = choice.algorithmFor(ranks / ranksPerWorker, ranksPerWorker);
     const refused = algorithm.refuses?.(collective, ranks);
@@ -40,22 +41,6 @@ export function planWith(choice: Choice, state: State): Plan | string {
 /** Whether a collective has a root, which the visitor can choose. */
 export function hasRoot({ collective }: Pick<State, 'collective'>): boolean {
   return collective === 'reduce' || collective === 'broadcast' || collective === 'gather' || collective === 'scatter';
-}
-
-function collectiveOf({ collective: kind, root }: State): Collective {
-  switch (kind) {
-    case 'all-reduce':
-    case 'reduce-scatter':
-      return { kind, op: 'sum' };
-    case 'reduce':
-      return { kind, op: 'sum', root };
-    case 'broadcast':
-    case 'gather':
-    case 'scatter':
-      return { kind, root };
-    default:
-      return { kind };
-  }
 }
 
 function problemOf(state: State): string | undefined {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readRows } from '../json-lines.ts';
-import { comparisons, largestDifference } from './comparison.ts';
-import { comparisonTable } from './comparison-table.ts';
+import { comparisons, comparisonTable, largestDifference } from './comparison.ts';
 import type { SimulatedRow } from './simulated-rows.ts';
 
 const [simulated] = readRows<SimulatedRow>('simulated') as [SimulatedRow];
