@@ -19,8 +19,8 @@ async function bareErrors({ name, parameters, example, call }: PublicCall): Prom
     const args = example && random.next() < 0.7 ? values.spoilt(example()) : values.list(parameters);
     const collect = (error: unknown) => {
       if (error instanceof CollError) return;
-      const told = error instanceof Error ? error.stack : shown(error);
-      found.push(`${name}(${args.map((arg) => shown(arg)).join(', ')}) throws ${told}`);
+      const words = error instanceof Error ? error.stack : shown(error);
+      found.push(`${name}(${args.map((arg) => shown(arg)).join(', ')}) throws ${words}`);
     };
     try {
       const result = call(args);

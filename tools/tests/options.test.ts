@@ -375,8 +375,8 @@ describe('positional arguments instead of options', () => {
     ['RingAllReduce', () => new RingAllReduce(2 as never), 'must be an object, new RingAllReduce({ numPacks: 2 })'],
     ['reduce', () => new RingAllReduce().reduce('SUM', perReplica(), devices, 5 as never), 'options must be'],
     ['update', () => strategy.getStrategy().extended.update(1, () => 1, [1] as never), '{ args: [delta] }'],
-  ])('make %s throw an error that shows how to pass options', async (_, call, told) => {
-    expect(await messageOf(call, {})).toContain(told);
+  ])('make %s throw an error that shows how to pass options', async (_, call, advice) => {
+    expect(await messageOf(call, {})).toContain(advice);
   });
 });
 

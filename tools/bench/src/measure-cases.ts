@@ -77,7 +77,7 @@ export function settingsOf(request: MeasureRequest): RunSettings {
     ...(request.rounds === undefined ? {} : { rounds: request.rounds }),
     silenceSeconds,
     machine: thisMachine(),
-    onProgress: tell,
+    onProgress: note,
   };
 }
 
@@ -87,7 +87,7 @@ function selectionOf(request: MeasureRequest): Selection {
   const peers = usablePeers(request.peers);
   compilePeers(peers);
   const hasBound = compileBound();
-  if (!hasBound) tell('the memory bound is not measured: that takes a C compiler called cc');
+  if (!hasBound) note('the memory bound is not measured: that takes a C compiler called cc');
   return { ...request, engines, peers, hasBound };
 }
 
@@ -100,7 +100,7 @@ function usableEngines(wanted: readonly EngineName[] | undefined): readonly Engi
     const reason = whyNot(name);
     if (reason === undefined) return true;
     if (wanted) throw new UsageError(`the ${name} engine does not work here: ${reason}`);
-    tell(`the ${name} engine is not measured: ${reason}`);
+    note(`the ${name} engine is not measured: ${reason}`);
     return false;
   });
 }
@@ -109,7 +109,7 @@ function usableEngines(wanted: readonly EngineName[] | undefined): readonly Engi
 function usablePeers(wanted: readonly PeerName[]): readonly PeerName[] {
   return wanted.filter((peer) => {
     const reason = whyMissing(peer);
-    if (reason !== undefined) tell(`${peer} is not measured: ${reason}`);
+    if (reason !== undefined) note(`${peer} is not measured: ${reason}`);
     return reason === undefined;
   });
 }
@@ -118,7 +118,7 @@ function usablePeers(wanted: readonly PeerName[]): readonly PeerName[] {
 export function warnOf(rows: readonly (Row | FailedRow)[]): void {
   for (const row of rows)
     if (!isMeasured(row))
-      tell(`${row.suite}, ${row.case}, ${row.ranks} ranks, ${formatBytes(row.bytes)}: ${row.failure}`);
+      note(`${row.suite}, ${row.case}, ${row.ranks} ranks, ${formatBytes(row.bytes)}: ${row.failure}`);
   warnOfLoad(rows);
 }
 
@@ -126,11 +126,11 @@ export function warnOf(rows: readonly (Row | FailedRow)[]): void {
 export function warnOfLoad(rows: readonly Pick<CaseRow, 'foreignLoad'>[]): void {
   const disturbed = rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
   if (disturbed === 0) return;
-  const told = `other programs took more than ${tolerableLoad * 100} % of the machine`;
-  tell(`${disturbed} of ${rows.length} figures are disturbed: ${told} while they were taken`);
+  const words = `other programs took more than ${tolerableLoad * 100} % of the machine`;
+  note(`${disturbed} of ${rows.length} figures are disturbed: ${words} while they were taken`);
 }
 
 // Prints to stderr, because stdout belongs to the figures.
-export function tell(message: string): void {
+export function note(message: string): void {
   process.stderr.write(`${message}\n`);
 }

@@ -155,11 +155,15 @@ export function bytesOf(trial: Trial): number {
   return elementsOf(trial) * bytesPerElement;
 }
 
+/** The engine and the form of its calls, for people. */
+export function executorOf({ engine, form }: { readonly engine: string; readonly form?: Form }): string {
+  return form === undefined ? engine : `${engine} ${form}`;
+}
+
 /** Names a trial, for people. */
 export function describeTrial(trial: Trial): string {
-  const { suite, name, engine, form, ranks } = trial;
-  const player = form === undefined ? engine : `${engine} ${form}`;
-  return `${suite}, ${name}, ${player}, ${ranks} ranks, ${formatBytes(bytesOf(trial))}`;
+  const { suite, name, ranks } = trial;
+  return `${suite}, ${name}, ${executorOf(trial)}, ${ranks} ranks, ${formatBytes(bytesOf(trial))}`;
 }
 
 /** Trials that one venue measures together. */

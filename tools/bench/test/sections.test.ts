@@ -124,58 +124,58 @@ describe('the benchmark section of the docs', () => {
       peer('openmpi', 4.2, processes),
       peer('openmpi-tcp', 15, processes),
     ];
-    const told = docsSection(taken);
-    expect(told).toContain('### Communicators of processes over shared memory, 4 ranks');
-    expect(told).toContain(
+    const page = docsSection(taken);
+    expect(page).toContain('### Communicators of processes over shared memory, 4 ranks');
+    expect(page).toContain(
       '| 1 KiB | 1.05 µs | 2.00 µs | 2.50 µs | 1.00 µs | 4.20 µs | **4.00** | **2.10** | 1.05 | 50.0 % |',
     );
-    expect(told).toContain('|  | ordinary arrays | Open MPI, TCP | times faster |');
-    expect(told).toContain('| 1 KiB | 10.0 µs | 15.0 µs | **1.50** |');
+    expect(page).toContain('|  | ordinary arrays | Open MPI, TCP | times faster |');
+    expect(page).toContain('| 1 KiB | 10.0 µs | 15.0 µs | **1.50** |');
   });
 
   it('begins with application-level calls and states the level of each', () => {
-    const told = docsSection([...rows, ...calledRows]);
-    expect(told.indexOf('### Application-level calls')).toBeLessThan(told.indexOf('### All-reduce of one buffer'));
-    expect(told).toContain('|  | level | 4 B | 1 KiB |\n');
-    expect(told).toContain(
+    const page = docsSection([...rows, ...calledRows]);
+    expect(page.indexOf('### Application-level calls')).toBeLessThan(page.indexOf('### All-reduce of one buffer'));
+    expect(page).toContain('|  | level | 4 B | 1 KiB |\n');
+    expect(page).toContain(
       '| worker threads, `allReduceSync`: the same array again, `into` itself | context | 4.00 µs (4.50 µs) |  |',
     );
-    expect(told).toContain(
+    expect(page).toContain(
       '| worker threads, `allReduceSync`: the same array again, `into` another one | context |  | 6.00 µs (6.50 µs) |',
     );
-    expect(told).toContain('| `reduce`: a new array in each call, `into` itself | ops | 20.0 µs (21.0 µs) |  |');
-    expect(told).toContain(
+    expect(page).toContain('| `reduce`: a new array in each call, `into` itself | ops | 20.0 µs (21.0 µs) |  |');
+    expect(page).toContain(
       '| `batchReduce` of 100 pairs: the same array again, no `into` | ops | 850 µs (900 µs) |  |',
     );
-    expect(told).toContain(
+    expect(page).toContain(
       '| processes, `Allreduce`: the same array again, in place | mpi4py | 1.00 µs (1.10 µs) |  |',
     );
-    expect(told).toContain('| worker threads, `runSync`: the same array again, in place | communicator | 0.400 µs');
-    expect(told).toContain('| ResNet-50 | 9.00 ms (9.50 ms) | 45.0 ms (46.0 ms) | **5.00** |');
-    expect(told).not.toContain('run` of a module');
+    expect(page).toContain('| worker threads, `runSync`: the same array again, in place | communicator | 0.400 µs');
+    expect(page).toContain('| ResNet-50 | 9.00 ms (9.50 ms) | 45.0 ms (46.0 ms) | **5.00** |');
+    expect(page).not.toContain('run` of a module');
   });
 
   it('states machine and date separately for application-level calls and for communicators', () => {
     const later = calledRows.map((row) => ({ ...row, cpu: 'Another Processor', date: '2031-02-03T00:00:00.000Z' }));
-    const told = docsSection([...rows, ...later]);
-    expect(told.indexOf('Another Processor, 2 cores, Node 20.0.0, 2031-02-03.')).toBe(0);
-    expect(told.indexOf('A Processor, 2 cores, Node 20.0.0, 2030-01-02.')).toBeGreaterThan(
-      told.indexOf('### Application-level'),
+    const page = docsSection([...rows, ...later]);
+    expect(page.indexOf('Another Processor, 2 cores, Node 20.0.0, 2031-02-03.')).toBe(0);
+    expect(page.indexOf('A Processor, 2 cores, Node 20.0.0, 2030-01-02.')).toBeGreaterThan(
+      page.indexOf('### Application-level'),
     );
   });
 
   it('shows CPUs side by side, with the date of each', () => {
     expect(section).not.toContain('on several CPUs');
-    const told = docsSection([...rows, ...onAnother]);
-    expect(told).toContain('### All-reduce of one buffer on several CPUs, 2 ranks');
-    expect(told).toContain(
+    const page = docsSection([...rows, ...onAnother]);
+    expect(page).toContain('### All-reduce of one buffer on several CPUs, 2 ranks');
+    expect(page).toContain(
       '- A Processor, 2 cores, Node 20.0.0, 2030-01-02\n- Another Processor, 4 cores, Node 20.0.0, 2031-02-03',
     );
-    expect(told).toContain(
+    expect(page).toContain(
       '|  | coll, A Processor, 2 cores | fastest peer | times faster | coll, Another Processor, 4 cores | fastest peer | times faster |',
     );
-    expect(told).toContain('| 4 B | 0.250 µs | 0.375 µs | **1.50** | 0.200 µs | 0.240 µs | **1.20** |');
-    expect(told).toContain('| 4 B | 0.250 µs | 5.00 µs | 0.500 µs | 0.375 µs | 100 µs | **1.50** | 80.0 % |');
+    expect(page).toContain('| 4 B | 0.250 µs | 0.375 µs | **1.50** | 0.200 µs | 0.240 µs | **1.20** |');
+    expect(page).toContain('| 4 B | 0.250 µs | 5.00 µs | 0.500 µs | 0.375 µs | 100 µs | **1.50** | 80.0 % |');
   });
 
   it('omits cases that were not measured', () => {

@@ -42,6 +42,8 @@ function compare(ranks: number, algorithm?: string): void {
     if (algorithm !== undefined && each.name !== algorithm) continue;
     const comparison = { simulated: simulatedRow(each), priced: priceOf(each).seconds };
     const percent = (largestDifference(comparison) * 100).toFixed(3);
-    console.log(`${each.setting.name} ${each.name} among ${ranks}: cost and SimGrid differ by at most ${percent} %`);
+    console.log(
+      `${each.setting.name} ${each.name} with ${ranks} ranks: cost and SimGrid differ by at most ${percent} %`,
+    );
   }
 }

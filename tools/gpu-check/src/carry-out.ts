@@ -35,8 +35,8 @@ export async function carryOut(
 /** Sends the result to the parent process, and exits. */
 async function answer(run: () => Promise<object>): Promise<void> {
   const message = await run().catch((failure: Error & { code?: string }) => {
-    const { name, code, message: told } = failure;
-    return failure instanceof NotHere ? { notHere: told } : { error: { name, code, message: told } };
+    const { name, code, message: words } = failure;
+    return failure instanceof NotHere ? { notHere: words } : { error: { name, code, message: words } };
   });
   process.send?.(message, () => process.exit());
 }

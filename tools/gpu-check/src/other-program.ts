@@ -34,13 +34,13 @@ export class OtherProgram implements AsyncDisposable {
   }
 
   /**
-   * Starts the program in C, with the libraries of this process. `rank` and `meeting`: the program is one
+   * Starts the program in C, with the libraries of this process. `rank` and `idFile`: the program is one
    * of two ranks that exchange their id through this file.
    */
-  static inC(arenaMebibytes: number, rank?: number, meeting = '', env = process.env): Promise<OtherProgram> {
+  static inC(arenaMebibytes: number, rank?: number, idFile = '', env = process.env): Promise<OtherProgram> {
     const { driver, nccl } = probe();
     const args = [driver?.path ?? '', nccl?.path ?? '', String(arenaMebibytes)];
-    if (rank !== undefined) args.push(String(rank), meeting);
+    if (rank !== undefined) args.push(String(rank), idFile);
     return OtherProgram.start(partOf('calls'), args, env);
   }
 

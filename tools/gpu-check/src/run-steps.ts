@@ -2,13 +2,13 @@ import { fork } from 'node:child_process';
 import { constants } from 'node:os';
 import { probe } from '@coll/nccl';
 import { print } from './report.js';
-import { type ErrorTold, type Findings, inWords, type Step, type StepResult } from './step.js';
+import { type Findings, inWords, type ReportedError, type Step, type StepResult } from './step.js';
 
 /** The message of a step's process. */
-interface Told {
+interface StepMessage {
   readonly found?: Findings;
   readonly notHere?: string;
-  readonly error?: ErrorTold;
+  readonly error?: ReportedError;
   /** How the process ended, if it sent no message. */
   readonly gone?: string;
 }
@@ -69,8 +69,8 @@ async function run(name: string, { claim, seconds: own }: Step, left: number): P
   const due = found.expectations ?? [];
   const missed = due.filter(({ isMet }) => !isMet).length;
   if (missed === 0) return { ...about, outcome: 'passed', ...found };
-  const told = `${missed} of ${due.length} expectations ${missed === 1 ? 'is' : 'are'} not met`;
-  return { ...about, outcome: 'failed', reason: told, ...found };
+  const words = `${missed} of ${due.length} expectations ${missed === 1 ? 'is' : 'are'} not met`;
+  return { ...about, outcome: 'failed', reason: words, ...found };
 }
 
 /** The result of a benchmark on a test double: its figures are meaningless. */
@@ -83,7 +83,7 @@ function withoutFigures({ step, claim, outcome, seconds, reason, facts, expectat
  * Runs a step in its own process group, because native code may hang. The group is killed at the time
  * limit, or when the checks are interrupted.
  */
-function inProcess(step: string, seconds: number): Promise<Told> {
+function inProcess(step: string, seconds: number): Promise<StepMessage> {
   const child = fork(process.argv[1] as string, ['step', step, String(seconds)], { detached: true });
   const endAll = () => {
     try {
@@ -99,14 +99,14 @@ function inProcess(step: string, seconds: number): Promise<Told> {
   for (const signal of interruptions) process.once(signal, interrupt);
   const late = `not done after ${Math.ceil(seconds)} seconds`;
   return new Promise((resolve) => {
-    let told: Told = {};
+    let last: StepMessage = {};
     let isLate = false;
     const settle = (gone: string) => {
       clearTimeout(timer);
       for (const signal of interruptions) process.off(signal, interrupt);
       // Processes that the step left behind would hold memory of the GPU.
       endAll();
-      resolve({ gone, ...told });
+      resolve({ gone, ...last });
     };
     const giveUp = () => {
       child.disconnect();
@@ -119,7 +119,7 @@ function inProcess(step: string, seconds: number): Promise<Told> {
       timer = setTimeout(giveUp, secondsToDie * 1000);
     }, seconds * 1000);
     child.on('message', (message) => {
-      told = message as Told;
+      last = message as StepMessage;
     });
     child.on('close', (code, signal) => {
       const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;

@@ -32,13 +32,13 @@ export class NotHere extends Error {
 }
 
 /** An error of another process. */
-export interface ErrorTold {
+export interface ReportedError {
   readonly name: string;
   readonly code?: string;
   readonly message: string;
 }
 
-export function inWords({ name, code, message }: ErrorTold): string {
+export function inWords({ name, code, message }: ReportedError): string {
   return `${code ? `${name} ${code}` : name}: ${message}`;
 }
 

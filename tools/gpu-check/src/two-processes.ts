@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
-import { type ErrorTold, type Facts, type Findings, inWords } from './step.js';
+import { type Facts, type Findings, inWords, type ReportedError } from './step.js';
 
 const [job, jobKey] = ['gpu-check', 'this machine only'];
 
@@ -28,7 +28,7 @@ const asLaunched = (rank: number, store: string) => ({
 /** How one of two processes ended: its facts, or its error in words; neither if it was killed. */
 export interface Ended {
   readonly facts?: Facts;
-  readonly error?: ErrorTold;
+  readonly error?: ReportedError;
   /** The seconds after its last message, and its exit code unless it was killed. */
   readonly exit?: { readonly seconds: number; readonly code: number | null };
 }
@@ -54,13 +54,13 @@ export async function twoProcesses(
 export function processOf(step: string, rank: number, store: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const child = fork(process.argv[1] as string, ['rank', step, String(rank), store], { env });
   return new Promise((resolve) => {
-    let told: Ended = {};
+    let last: Ended = {};
     let at = performance.now();
     child.on('message', (message) => {
-      told = message as Ended;
+      last = message as Ended;
       at = performance.now();
     });
-    child.on('close', (code) => resolve({ ...told, exit: { seconds: (performance.now() - at) / 1000, code } }));
+    child.on('close', (code) => resolve({ ...last, exit: { seconds: (performance.now() - at) / 1000, code } }));
   });
 }
 

@@ -42,9 +42,9 @@ describe('the result that gpu-check expects', () => {
 
 it('every check is described in the docs', () => {
   const docs = readFileSync(path.resolve(native, '../../docs/guides/gpus.md'), 'utf8');
-  const told = [...docs.matchAll(/^\| `([a-z-]+)(?:-…)?` \|/gm)].map(([, name]) => name);
+  const described = [...docs.matchAll(/^\| `([a-z-]+)(?:-…)?` \|/gm)].map(([, name]) => name);
   const names = Object.keys(steps).map((name) => name.replace(/^failure-.*/, 'failure'));
-  expect([...new Set(names)]).toEqual(told);
+  expect([...new Set(names)]).toEqual(described);
 });
 
 describe('the start script of gpu-check', () => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { MeasureRequest } from '../arguments.js';
-import { collect, sessionsFor, settingsOf, tell, warnOfLoad } from '../measure-cases.js';
+import { collect, note, sessionsFor, settingsOf, warnOfLoad } from '../measure-cases.js';
 import { caseRowOf } from '../report/row.js';
 import { buildOfCommit } from './commit-build.js';
 import { compareBuilds } from './compare-builds.js';
@@ -18,7 +18,7 @@ export async function measureAgainst(request: MeasureRequest, commit: string): P
 }
 
 async function* comparedRows(request: MeasureRequest, commit: string): AsyncGenerator<ComparedRow> {
-  const builds = { before: buildOfCommit(commit, root, tell), after: ownBuild };
+  const builds = { before: buildOfCommit(commit, root, note), after: ownBuild };
   const settings = settingsOf(request);
   const { machine } = settings;
   for (const session of sessionsFor(request)) {

@@ -1,7 +1,8 @@
 import { formatMicros } from '../report/cells.js';
-import { type CaseRow, playerOf } from '../report/row.js';
+import type { CaseRow } from '../report/row.js';
 import { type Column, tableOf } from '../report/table.js';
 import { formatBytes } from '../sizes.js';
+import { executorOf } from '../trial.js';
 import { type Change, type Comparison, type Group, groupOf, isDifferent, sizeOf } from './comparison.js';
 
 /** A case at one size in both builds; one line of JSON. */
@@ -91,5 +92,5 @@ function wordsOf({ beforeMicros, afterMicros, ratio }: Change): string {
 }
 
 function nameOf(row: CaseRow): string {
-  return `${row.suite}, ${row.case}, ${playerOf(row)}, ${row.ranks} ranks, ${formatBytes(row.bytes)}`;
+  return `${row.suite}, ${row.case}, ${executorOf(row)}, ${row.ranks} ranks, ${formatBytes(row.bytes)}`;
 }

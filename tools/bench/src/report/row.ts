@@ -84,11 +84,6 @@ export function isMeasured<Measured extends object>(row: Measured | FailedRow): 
   return !('failure' in row);
 }
 
-/** The engine and the form of its calls, for people. */
-export function playerOf({ engine, form }: Pick<CaseRow, 'engine' | 'form'>): string {
-  return form === undefined ? engine : `${engine} ${form}`;
-}
-
 /** The machine during a measurement. */
 interface Circumstances {
   readonly machine: Machine;

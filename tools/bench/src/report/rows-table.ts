@@ -1,6 +1,7 @@
 import { formatBytes } from '../sizes.js';
+import { executorOf } from '../trial.js';
 import { formatMicros, percent, plain, threeDigits } from './cells.js';
-import { type FailedRow, isMeasured, playerOf, type Row } from './row.js';
+import { type FailedRow, isMeasured, type Row } from './row.js';
 import { type Column, tableOf } from './table.js';
 
 type Line = Row | FailedRow;
@@ -12,7 +13,7 @@ function figure(title: string, cellOf: (row: Row) => string): Column<Line> {
 
 const columns: readonly Column<Line>[] = [
   { title: 'case', cellOf: (row) => row.case, isLeft: true },
-  { title: 'engine', cellOf: playerOf, isLeft: true },
+  { title: 'engine', cellOf: executorOf, isLeft: true },
   { title: 'ranks', cellOf: (row) => String(row.ranks) },
   { title: 'size', cellOf: (row) => formatBytes(row.bytes) },
   figure('median', (row) => formatMicros(row.medianMicros)),

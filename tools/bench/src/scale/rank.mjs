@@ -26,9 +26,9 @@ const orders = {
     before = memoryBytes();
     const store = await TcpStore.connect(member);
     const { job, jobKey } = member;
-    const meeting = subStore(store, `${transport} ${algorithm}`);
+    const groupStore = subStore(store, `${transport} ${algorithm}`);
     const patience = { timeoutSeconds: 240, heartbeatSeconds: 60 };
-    group = await openProcessGroup({ store: meeting, rank, size: ranks, job, jobKey, transport, ...patience });
+    group = await openProcessGroup({ store: groupStore, rank, size: ranks, job, jobKey, transport, ...patience });
     await store.close();
     communicator = group.communicator(algorithms[algorithm]());
   },

@@ -1,8 +1,8 @@
 import { collectiveKinds } from '@coll/core/plugin';
 import { bytesPerElement } from '../sizes.js';
 import type { Piece, Session } from '../trial.js';
-import { playersOf, turnOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { turnOf, variantsOf, venueFor, yardsticks } from './variants.js';
 
 const suite = 'collectives';
 const kinds = collectiveKinds.filter((kind) => kind !== 'all-reduce');
@@ -23,10 +23,10 @@ function divisible(bytes: number, ranks: number): number {
 function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
   const counts = [bytes / bytesPerElement];
   const turns = kinds.flatMap((kind) =>
-    playersOf(selection).map((player) => {
-      const name = `${kind} ${player.algorithm}`;
-      return turnOf(venueFor(player.form), {
-        ...player,
+    variantsOf(selection).map((variant) => {
+      const name = `${kind} ${variant.algorithm}`;
+      return turnOf(venueFor(variant.form), {
+        ...variant,
         suite,
         name,
         work: { type: 'collective', kind },

@@ -1,7 +1,7 @@
 import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
 import type { Piece, Session, Trial, Turn, Work } from '../trial.js';
-import { fitsMemory, playersOf, sessionsOfNetworks, trialOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { fitsMemory, sessionsOfNetworks, trialOf, variantsOf, venueFor, yardsticks } from './variants.js';
 
 const suite = 'gradients';
 
@@ -30,14 +30,14 @@ function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
     const counts = name === 'fused' ? [total] : lengths;
     return trialOf({ ...subject, suite, name: `${set} ${name}`, work, gradients: set, ranks, counts });
   };
-  const ours = playersOf(selection)
-    .filter((player) => fitsMemory(player, bytes, ranks))
-    .flatMap((player) => {
+  const ours = variantsOf(selection)
+    .filter((variant) => fitsMemory(variant, bytes, ranks))
+    .flatMap((variant) => {
       // Group memory holds the pieces beside the fused buffer. The JavaScript engine of one thread does not execute pieces.
       const hasPieces =
-        fitsMemory(player, 2 * bytes, ranks) && !(player.engine === 'js' && player.form === 'controller');
+        fitsMemory(variant, 2 * bytes, ranks) && !(variant.engine === 'js' && variant.form === 'controller');
       return (hasPieces ? [fused, perTensor, pieces] : [fused, perTensor]).map(
-        (way): Turn => ({ venue: venueFor(player.form), trials: [trialFor(way, player)] }),
+        (way): Turn => ({ venue: venueFor(variant.form), trials: [trialFor(way, variant)] }),
       );
     });
   const theirs = selection.peers.map((peer): Turn => {

@@ -1,7 +1,16 @@
 import { bytesPerElement, geometricSizes } from '../sizes.js';
 import { inputKinds, type Piece, type Session, type Turn } from '../trial.js';
-import { fitsMemory, inputsFor, nameOf, playersOf, type TrialStart, trialOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import {
+  fitsMemory,
+  inputsFor,
+  nameOf,
+  type TrialStart,
+  trialOf,
+  variantsOf,
+  venueFor,
+  yardsticks,
+} from './variants.js';
 
 const suite = 'in-process';
 
@@ -70,14 +79,14 @@ function pieceOf(selection: Selection, ranks: number, sizes: readonly number[]):
 }
 
 function turnsOf(selection: Selection, ranks: number, bytes: number): Turn[] {
-  return playersOf(selection).flatMap((player) =>
+  return variantsOf(selection).flatMap((variant) =>
     selection.places
-      .filter((place) => fitsMemory(player, place === 'in' ? bytes : 2 * bytes, ranks))
+      .filter((place) => fitsMemory(variant, place === 'in' ? bytes : 2 * bytes, ranks))
       .flatMap((place) =>
-        inputsFor(player.form, selection).map((input): Turn => {
-          const name = nameOf(player.algorithm, input, place);
-          const trial = allReduceOf({ suite, name, ...player, input, place }, ranks, bytes);
-          return { venue: venueFor(player.form), trials: [trial] };
+        inputsFor(variant.form, selection).map((input): Turn => {
+          const name = nameOf(variant.algorithm, input, place);
+          const trial = allReduceOf({ suite, name, ...variant, input, place }, ranks, bytes);
+          return { venue: venueFor(variant.form), trials: [trial] };
         }),
       ),
   );

@@ -2,8 +2,8 @@ import { type MpiName, mpiNames } from '../peers/peers.js';
 import { bytesPerElement, geometricSizes } from '../sizes.js';
 import type { Form, Session, Turn } from '../trial.js';
 import { allReduceOf, spansOf } from './in-process.js';
-import { yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { yardsticks } from './variants.js';
 
 const suite = 'mpi';
 const usualForms: readonly Form[] = ['sync', 'async'];

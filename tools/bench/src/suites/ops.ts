@@ -1,7 +1,7 @@
 import { bytesPerElement } from '../sizes.js';
 import type { Piece, Session, Work } from '../trial.js';
-import { playersOf, turnOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { turnOf, variantsOf, yardsticks } from './variants.js';
 import { sizesToCall, type WayToCall, waysToCall } from './ways-to-call.js';
 
 const suite = 'ops';
@@ -30,10 +30,10 @@ function pieceOf(
   counts: readonly number[],
   workOf: (way: WayToCall) => Work,
 ): Piece {
-  const turns = playersOf({ ...selection, forms: ['controller'] }).flatMap((player) =>
+  const turns = variantsOf({ ...selection, forms: ['controller'] }).flatMap((variant) =>
     waysToCall(selection.places).map((way) => {
-      const name = `${call} ${player.algorithm}${way.words}`;
-      return turnOf('main-thread', { ...player, suite, name, work: workOf(way), place: way.place, ranks, counts });
+      const name = `${call} ${variant.algorithm}${way.words}`;
+      return turnOf('main-thread', { ...variant, suite, name, work: workOf(way), place: way.place, ranks, counts });
     }),
   );
   const bytes = counts.reduce((sum, count) => sum + count, 0) * bytesPerElement;

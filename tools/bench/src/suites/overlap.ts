@@ -1,7 +1,7 @@
 import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
 import type { Overlap, Piece, Session } from '../trial.js';
-import { playersOf, sessionsOfNetworks, turnOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { sessionsOfNetworks, turnOf, variantsOf, yardsticks } from './variants.js';
 
 const suite = 'overlap';
 const orders: readonly Overlap['order'][] = ['computed', 'after', 'overlapped'];
@@ -15,12 +15,12 @@ function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
   // Calls list the layers from first to last, and a backward pass completes them from last to first.
   const counts = gradientLengths(set).reverse();
   const computeMillis = selection.isQuick ? 50 : 200;
-  const turns = playersOf({ ...selection, forms: ['async'] }).flatMap((player) =>
+  const turns = variantsOf({ ...selection, forms: ['async'] }).flatMap((variant) =>
     [false, true].flatMap((isBusy) =>
       orders.map((order) => {
         const name = `${set} ${computeMillis} ms ${isBusy ? 'computed here' : 'computed elsewhere'}, ${words[order]}`;
         const work = { type: suite, order, isBusy, bytesPerPack: 4 * 2 ** 20, computeMillis } as const;
-        return turnOf('replica-threads', { ...player, suite, name, work, gradients: set, ranks, counts });
+        return turnOf('replica-threads', { ...variant, suite, name, work, gradients: set, ranks, counts });
       }),
     ),
   );

@@ -2,8 +2,8 @@ import type { PackingOptions } from '@coll/core';
 import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
 import { formatBytes } from '../sizes.js';
 import type { Piece, Session } from '../trial.js';
-import { fitsMemory, playersOf, sessionsOfNetworks, turnOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { fitsMemory, sessionsOfNetworks, turnOf, variantsOf, venueFor, yardsticks } from './variants.js';
 
 const suite = 'packing';
 
@@ -35,14 +35,14 @@ function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
   const counts = gradientLengths(set);
   const bytes = gradientBytes(set);
   // Packs of one size are kept while packs of another size are made.
-  const fitting = playersOf(selection).filter(
-    (player) => player.form === 'controller' || fitsMemory(player, 2 * bytes, ranks),
+  const fitting = variantsOf(selection).filter(
+    (variant) => variant.form === 'controller' || fitsMemory(variant, 2 * bytes, ranks),
   );
   const turns = packings(selection.isQuick).flatMap(({ name: words, bytesPerPack, packing: options }) =>
-    fitting.map((player) => {
-      const name = `${set} ${words} ${player.algorithm}`;
+    fitting.map((variant) => {
+      const name = `${set} ${words} ${variant.algorithm}`;
       const work = { type: 'batch', bytesPerPack, packing: options } as const;
-      return turnOf(venueFor(player.form), { ...player, suite, name, work, gradients: set, ranks, counts });
+      return turnOf(venueFor(variant.form), { ...variant, suite, name, work, gradients: set, ranks, counts });
     }),
   );
   return [...yardsticks(suite, ranks, bytes, selection), ...turns];

@@ -1,8 +1,8 @@
 import { peersOver, type Transport } from '../peers/peers.js';
 import { inputKinds, memoriesOver, type Piece, type Session, type Trial, type Turn } from '../trial.js';
 import { allReduceOf, peerTurns, sizesOf, spansOf } from './in-process.js';
-import { inputsFor, nameOf, playersOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { inputsFor, nameOf, variantsOf, yardsticks } from './variants.js';
 
 const suite = 'processes';
 
@@ -30,15 +30,15 @@ function pieceOf(selection: Selection, ranks: number, transport: Transport, size
 }
 
 function turnsOf(selection: Selection, ranks: number, transport: Transport, bytes: number): Turn[] {
-  const players = playersOf({ ...selection, forms: selection.forms ?? ['sync', 'async'] }).filter(
+  const variants = variantsOf({ ...selection, forms: selection.forms ?? ['sync', 'async'] }).filter(
     ({ engine, form }) => engine === 'native' && form !== 'controller',
   );
-  return players.flatMap((player) =>
+  return variants.flatMap((variant) =>
     selection.places.flatMap((place) =>
-      inputsFor(player.form, selection).flatMap((input): Turn[] => {
+      inputsFor(variant.form, selection).flatMap((input): Turn[] => {
         const turn = (first: string, venue: Turn['venue'], more: Partial<Trial>): Turn => {
-          const name = nameOf(`${player.algorithm} ${first}`, input, place);
-          return { venue, trials: [allReduceOf({ suite, name, ...player, ...more, input, place }, ranks, bytes)] };
+          const name = nameOf(`${variant.algorithm} ${first}`, input, place);
+          return { venue, trials: [allReduceOf({ suite, name, ...variant, ...more, input, place }, ranks, bytes)] };
         };
         const own = memoriesOver[transport].map((memory) => turn(memory, 'rank-processes', { transport, memory }));
         return transport === 'shared-memory' ? [turn('threads', 'rank-threads', {}), ...own] : own;

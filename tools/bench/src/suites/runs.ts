@@ -1,7 +1,7 @@
 import { bytesPerElement } from '../sizes.js';
 import type { Piece, Session } from '../trial.js';
-import { playersOf, turnOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+import { turnOf, variantsOf, yardsticks } from './variants.js';
 
 const suite = 'runs';
 
@@ -17,9 +17,9 @@ function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
   const algorithms = selection.algorithms.slice(0, 1);
   const forms = (selection.forms ?? ['async', 'controller']).filter((form) => form !== 'sync');
   const counts = [bytes / bytesPerElement];
-  const turns = playersOf({ ...selection, engines, algorithms, forms }).map((player) => {
-    const name = player.form === 'controller' ? 'run of a function' : 'run of a module';
-    return turnOf('main-thread', { ...player, suite, name, work: { type: 'run' }, ranks, counts });
+  const turns = variantsOf({ ...selection, engines, algorithms, forms }).map((variant) => {
+    const name = variant.form === 'controller' ? 'run of a function' : 'run of a module';
+    return turnOf('main-thread', { ...variant, suite, name, work: { type: 'run' }, ranks, counts });
   });
   return [...yardsticks(suite, ranks, bytes, selection), ...turns];
 }

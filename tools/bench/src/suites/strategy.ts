@@ -2,17 +2,17 @@ import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.j
 import { type PeerName, peersOver, pythonPeers, type Transport } from '../peers/peers.js';
 import { bytesPerElement } from '../sizes.js';
 import type { Form, Piece, Session, Trial, Turn, VenueName } from '../trial.js';
+import type { Selection } from './selection.js';
 import {
   nameOf,
-  type Player,
-  playersOf,
   sessionsOfNetworks,
   trialOf,
   turnOf,
+  type Variant,
+  variantsOf,
   venueFor,
   yardsticks,
-} from './players.js';
-import type { Selection } from './selection.js';
+} from './variants.js';
 import { sizesToCall, waysToCall } from './ways-to-call.js';
 
 const suite = 'strategy';
@@ -38,7 +38,7 @@ interface Caller {
   readonly venue: VenueName;
   /** The venue of the communicator below. */
   readonly below: VenueName;
-  readonly variant: Player & { readonly transport?: Transport };
+  readonly variant: Variant & { readonly transport?: Transport };
 }
 
 function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
@@ -67,24 +67,24 @@ function gradientsPiece(selection: Selection, ranks: number, set: GradientSet): 
 
 /** Replicas in threads, in one thread, and in processes, whose strategy chooses its algorithms itself. */
 function callersOf(selection: Selection): Caller[] {
-  const players = playersOf(selection);
-  const processes = players.filter(
+  const variants = variantsOf(selection);
+  const processes = variants.filter(
     ({ engine, form, algorithm }) =>
       engine === 'native' && form !== 'controller' && algorithm === selection.algorithms[0],
   );
   return [
-    ...players.map((player) => ({
-      name: `${callOf[player.form]} ${player.algorithm}`,
-      venue: player.form === 'controller' ? ('main-thread' as const) : ('replica-threads' as const),
-      below: venueFor(player.form),
-      variant: player,
+    ...variants.map((variant) => ({
+      name: `${callOf[variant.form]} ${variant.algorithm}`,
+      venue: variant.form === 'controller' ? ('main-thread' as const) : ('replica-threads' as const),
+      below: venueFor(variant.form),
+      variant,
     })),
     ...selection.transports.flatMap((transport) =>
-      processes.map((player) => ({
-        name: `${callOf[player.form]} over ${transport}`,
+      processes.map((variant) => ({
+        name: `${callOf[variant.form]} over ${transport}`,
         venue: 'rank-processes' as const,
         below: 'rank-processes' as const,
-        variant: { ...player, transport },
+        variant: { ...variant, transport },
       })),
     ),
   ];

@@ -13,7 +13,7 @@ import { copySubject } from '../subjects/copy-subject.js';
 import { runSubject } from '../subjects/run-subject.js';
 import type { Subject } from '../subjects/subject.js';
 import type { CallMemory, Trial } from '../trial.js';
-import { devicesOf, packingOf, playedBy, type Venue } from './venue.js';
+import { devicesOf, executedBy, packingOf, type Venue } from './venue.js';
 
 /** This thread with all ranks. It also measures the copy of memory, for comparison. */
 export class MainThread implements Venue {
@@ -47,7 +47,7 @@ export class MainThread implements Venue {
 
   async #subject(trial: Trial): Promise<Subject> {
     if (trial.work.type === 'copy') return copySubject(trial);
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     if (trial.work.type === 'batch' || trial.work.type === 'reduce')
       return batchSubject(await this.#ops(trial), this.#gradients, trial);
     const { communicator, buffers } = this.#communicator(engine, algorithm);
@@ -71,12 +71,12 @@ export class MainThread implements Venue {
   }
 
   #strategy(trial: Trial): MirroredStrategy {
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     return new MirroredStrategy({ devices: devicesOf(this.#ranks), crossDeviceOps: plugins[algorithm], engine });
   }
 
   #ops(trial: Trial): Promise<CrossDeviceOps> {
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     const packing = packingOf(trial);
     return remembered(this.#opened, `${engine} ${algorithm} ${JSON.stringify(packing)}`, async () => {
       const world = portableWorld(devicesOf(this.#ranks), engines[engine]);

@@ -11,7 +11,7 @@ import { Buffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import { contextSubject } from '../subjects/context-subject.js';
 import type { CallMemory, Trial } from '../trial.js';
-import { type Order, playedBy } from './venue.js';
+import { executedBy, type Order } from './venue.js';
 
 /** The process of a rank, which measures what it is ordered to. */
 
@@ -54,7 +54,7 @@ function strategyOver(transport: Transport): Promise<MultiWorkerMirroredStrategy
 
 function communicatorOf(trial: Trial) {
   const { transport = 'shared-memory', memory = 'ordinary' } = trial;
-  const [, algorithm] = playedBy(trial);
+  const [, algorithm] = executedBy(trial);
   return remembered(communicators, `${transport} ${algorithm} ${memory}`, async () => {
     const group = await remembered(groups, transport, () => open(transport, 'communicators'));
     const communicator = group.communicator(algorithms[algorithm]);
@@ -66,6 +66,6 @@ function communicatorOf(trial: Trial) {
 async function open(transport: Transport, purpose: 'communicators' | 'strategy'): Promise<ProcessGroup> {
   await using store = await TcpStore.connect(member);
   const { job, jobKey } = member;
-  const meeting = subStore(store, `${transport} ${purpose}`);
-  return await openProcessGroup({ store: meeting, rank, size: ranks, job, jobKey, transport });
+  const groupStore = subStore(store, `${transport} ${purpose}`);
+  return await openProcessGroup({ store: groupStore, rank, size: ranks, job, jobKey, transport });
 }

@@ -9,7 +9,7 @@ import { piecesSubject, replicaBatchSubject } from '../subjects/batch-subject.js
 import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import type { Subject } from '../subjects/subject.js';
-import { devicesOf, type Order, packingOf, playedBy } from './venue.js';
+import { devicesOf, executedBy, type Order, packingOf } from './venue.js';
 
 /** The thread of a rank, which measures what it is ordered to. */
 
@@ -55,7 +55,7 @@ async function subjectOf(order: RankOrder): Promise<Subject> {
 
 function communicatorOf({ key, group, trial }: RankOrder) {
   return remembered(communicators, key, () => {
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     const communicator = engines[engine].join(group, { rank, algorithm: algorithms[algorithm] });
     return { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
   });
@@ -63,7 +63,7 @@ function communicatorOf({ key, group, trial }: RankOrder) {
 
 function opsOf({ key, group, trial }: RankOrder): Promise<CrossDeviceOps> {
   return remembered(opened, key, async () => {
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     const world = threadWorld(group, rank, devicesOf(ranks), engines[engine]);
     return await plugins[algorithm].create(packingOf(trial) as never, world);
   });

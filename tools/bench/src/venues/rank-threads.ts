@@ -5,7 +5,7 @@ import type { Effort, Measurement } from '../measurement.js';
 import { remembered } from '../remembered.js';
 import type { Trial } from '../trial.js';
 import type { FromRank, RankOrder, RankStart } from './rank-thread.js';
-import { packingOf, playedBy, type Venue } from './venue.js';
+import { executedBy, packingOf, type Venue } from './venue.js';
 
 const entry = new URL('./rank-thread.ts', import.meta.url);
 
@@ -39,7 +39,7 @@ export class RankThreads implements Venue {
 
   // Communicators and ops have separate groups, because each counts its calls.
   #groupFor(trial: Trial): Pick<RankOrder, 'key' | 'group'> {
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     const key = `${engine} ${algorithm} ${trial.work.type === 'batch' ? JSON.stringify(packingOf(trial)) : 'communicator'}`;
     return { key, group: remembered(this.#groups, key, () => engines[engine].createGroup({ size: this.#ranks })) };
   }

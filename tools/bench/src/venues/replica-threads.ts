@@ -6,7 +6,7 @@ import { type AlgorithmName, plugins } from '../algorithms.js';
 import type { Effort, Measurement } from '../measurement.js';
 import { remembered } from '../remembered.js';
 import type { Trial } from '../trial.js';
-import { devicesOf, type Order, playedBy, type Venue } from './venue.js';
+import { devicesOf, executedBy, type Order, type Venue } from './venue.js';
 
 /** The replica threads of a `MirroredStrategy` for each algorithm, as a user starts them. */
 export class ReplicaThreads implements Venue {
@@ -29,7 +29,7 @@ export class ReplicaThreads implements Venue {
   }
 
   #replicas(trial: Trial): RunningReplicas {
-    const [engine, algorithm] = playedBy(trial);
+    const [engine, algorithm] = executedBy(trial);
     const start = () => new RunningReplicas(engine, algorithm, this.#ranks);
     return remembered(this.#running, `${engine} ${algorithm}`, start);
   }

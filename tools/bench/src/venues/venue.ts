@@ -25,7 +25,7 @@ export function devicesOf(ranks: number): string[] {
 }
 
 /** The engine and the algorithm of a trial of coll. */
-export function playedBy({ engine, algorithm = 'direct' }: Trial): readonly [EngineName, AlgorithmName] {
+export function executedBy({ engine, algorithm = 'direct' }: Trial): readonly [EngineName, AlgorithmName] {
   if (engine === 'native' || engine === 'wasm' || engine === 'js') return [engine, algorithm];
   throw new TypeError(`${engine} is no engine of ours`);
 }

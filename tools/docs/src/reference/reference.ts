@@ -61,9 +61,9 @@ export async function readReference(
   if (!project) throw new Error('TypeDoc could not read the sources');
   nameModules(project, entryPoints);
   app.validate(project);
-  const told = app.logger.hasWarnings() || app.logger.hasErrors() ? ['TypeDoc complains, see above'] : [];
+  const complaints = app.logger.hasWarnings() || app.logger.hasErrors() ? ['TypeDoc complains, see above'] : [];
   return {
-    faults: [...undocumented(project), ...told],
+    faults: [...undocumented(project), ...complaints],
     options: optionsPage(project),
     write: (folder) => writeMarkdown(app, project, folder),
   };

@@ -31,16 +31,16 @@ function failing(scenario: Scenario): Step {
         await new Promise((resolve) => setTimeout(resolve, amount(15_000, 4000)));
       const begin = performance.now();
       const timeoutSeconds = scenario === 'killed' ? 60 : amount(5, 1);
-      const told = await communicator.run(sum, [value], [value], { timeoutSeconds }).then(
+      const error = await communicator.run(sum, [value], [value], { timeoutSeconds }).then(
         () => undefined,
         (error: Error) => error,
       );
       const seconds = (performance.now() - begin) / 1000;
-      if (!told) throw new Error('nothing was noticed');
+      if (!error) throw new Error('nothing was noticed');
       if (rank === 0 && seconds > timeoutSeconds + graceSeconds) throw new Error(`it took ${seconds} seconds`);
       await communicator.close();
       await store.close();
-      return { seconds, told: `${told.name}: ${told.message}` };
+      return { seconds, message: `${error.name}: ${error.message}` };
     },
   };
 }

@@ -8,9 +8,9 @@ export const sameGpu: Step = {
   seconds: 60,
   async run() {
     const ended = await twoProcesses('same-gpu', ['coll-same', 'coll-same']);
-    const told = ended.map(({ error }) => error?.message ?? 'no error');
-    if (ended.some(({ error }) => !error)) throw new Error(`both must be refused: ${told.join('; ')}`);
-    return { facts: { told } };
+    const messages = ended.map(({ error }) => error?.message ?? 'no error');
+    if (ended.some(({ error }) => !error)) throw new Error(`both must be refused: ${messages.join('; ')}`);
+    return { facts: { messages } };
   },
   async rank(rank, address) {
     const store = await storeAt(address);

@@ -49,8 +49,8 @@ async function onCpu(replicas: number): Promise<Float32Array> {
 async function judged(weights: Float32Array, replicas: number, what: string): Promise<Expectation> {
   const wanted = await onCpu(replicas);
   const largest = Math.max(...weights.map((weight, index) => Math.abs(weight - (wanted[index] as number))));
-  const told = `gradients ${what}, largest difference to ${replicas} on the CPU after ${steps} steps`;
-  return atMost(1e-5, 'in weights up to 7', told, largest);
+  const words = `gradients ${what}, largest difference to ${replicas} on the CPU after ${steps} steps`;
+  return atMost(1e-5, 'in weights up to 7', words, largest);
 }
 
 /**

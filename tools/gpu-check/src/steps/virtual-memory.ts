@@ -6,7 +6,7 @@ import type { Facts, Step } from '../step.js';
 const readAndWrite = 3;
 
 /** The driver's attributes of a pointer; -1 if it refuses to answer. */
-interface Told {
+interface Attributes {
   readonly ordinal: number;
   readonly hasContext: boolean;
   readonly legacyIpc: number;
@@ -28,26 +28,30 @@ export const virtualMemory: Step = {
     if (program.status !== 0)
       throw new Error(`mappings ended with ${program.signal ?? program.status}: ${program.stderr}`);
     const { bytesOfMapping, ...kinds } = JSON.parse(program.stdout) as Facts;
-    const { pooled, allocated = pooled, ...virtual } = kinds as Readonly<Record<string, Told>>;
-    const { mapped, inFirstMapping, secondMapping, unmapped } = virtual as Readonly<Record<string, Told>>;
+    const { pooled, allocated = pooled, ...virtual } = kinds as Readonly<Record<string, Attributes>>;
+    const { mapped, inFirstMapping, secondMapping, unmapped } = virtual as Readonly<Record<string, Attributes>>;
     const facts = { bytesOfMapping, ...kinds };
     const wrong = [
-      ...([pooled, allocated].some((told) => isVirtual(told as Told)) ? ['other memory passes for virtual'] : []),
-      ...[mapped, inFirstMapping, secondMapping].flatMap((told) => missingOf(told as Told)),
-      ...((inFirstMapping as Told).bytesLeft < 256 ? ['the end of a mapping is not known'] : []),
-      ...((unmapped as Told).bytesLeft > 0 ? ['memory that is not mapped has bytes'] : []),
+      ...([pooled, allocated].some((attributes) => isVirtual(attributes as Attributes))
+        ? ['other memory passes for virtual']
+        : []),
+      ...[mapped, inFirstMapping, secondMapping].flatMap((attributes) => missingOf(attributes as Attributes)),
+      ...((inFirstMapping as Attributes).bytesLeft < 256 ? ['the end of a mapping is not known'] : []),
+      ...((unmapped as Attributes).bytesLeft > 0 ? ['memory that is not mapped has bytes'] : []),
     ];
     if (wrong.length > 0) throw new Error(`${[...new Set(wrong)].join('; ')}: ${JSON.stringify(facts)}`);
     return { facts };
   },
 };
 
-const isVirtual = ({ legacyIpc, hasPool, isManaged }: Told) => legacyIpc < 1 && !hasPool && isManaged < 1;
+const isVirtual = ({ legacyIpc, hasPool, isManaged }: Attributes) => legacyIpc < 1 && !hasPool && isManaged < 1;
 
-function missingOf(told: Told): readonly string[] {
+function missingOf(attributes: Attributes): readonly string[] {
   return [
-    ...(isVirtual(told) ? [] : ['virtual memory is not recognised']),
-    ...(told.ordinal === 0 && told.bytesLeft > 0 ? [] : ['the driver does not know the GPU or the end of a mapping']),
-    ...(told.rights === readAndWrite ? [] : ['rights are not those that were given']),
+    ...(isVirtual(attributes) ? [] : ['virtual memory is not recognised']),
+    ...(attributes.ordinal === 0 && attributes.bytesLeft > 0
+      ? []
+      : ['the driver does not know the GPU or the end of a mapping']),
+    ...(attributes.rights === readAndWrite ? [] : ['rights are not those that were given']),
   ];
 }

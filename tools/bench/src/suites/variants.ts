@@ -18,14 +18,14 @@ import {
 import type { Selection } from './selection.js';
 
 /** An engine of coll, the form of its calls, and the algorithm that it executes. */
-export interface Player {
+export interface Variant {
   readonly engine: EngineName;
   readonly form: Form;
   readonly algorithm: AlgorithmName;
 }
 
 /** Unless the forms are chosen, the first engine is measured in all forms, and the others in the first form. */
-export function playersOf({ engines, forms: wanted, algorithms }: Selection): Player[] {
+export function variantsOf({ engines, forms: wanted, algorithms }: Selection): Variant[] {
   return engines.flatMap((engine, index) =>
     (wanted ?? (index === 0 ? forms : forms.slice(0, 1))).flatMap((form) =>
       algorithms.map((algorithm) => ({ engine, form, algorithm })),
@@ -94,6 +94,6 @@ export function yardsticks(
 }
 
 /** Whether so many bytes per rank fit into the memory that a group shares, which is at most 2 GiB. `native` needs no such memory. */
-export function fitsMemory({ engine }: Player, bytesPerRank: number, ranks: number): boolean {
+export function fitsMemory({ engine }: Variant, bytesPerRank: number, ranks: number): boolean {
   return engine === 'native' || ranks * bytesPerRank < 2 ** 31;
 }
