@@ -79,7 +79,7 @@ export interface Family {
 }
 
 /** The figures of each CPU, those with most rows first. */
-export function familiesOf(rows: readonly (ShownRow | FailedRow)[]): Family[] {
+function familiesOf(rows: readonly (ShownRow | FailedRow)[]): Family[] {
   const groups = [...new Set(rows.map(machineName))].map((name) => ({
     name,
     own: rows.filter((row) => machineName(row) === name),

@@ -34,7 +34,7 @@ export function variantsOf({ engines, forms: wanted, algorithms }: Selection): V
 }
 
 /** The networks whose gradients are measured: all, or the smallest one in quick runs. */
-export function networksOf({ isQuick, networks }: Selection): readonly GradientSet[] {
+function networksOf({ isQuick, networks }: Selection): readonly GradientSet[] {
   return networks ?? (isQuick ? gradientSets.slice(0, 1) : gradientSets);
 }
 
