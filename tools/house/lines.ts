@@ -61,7 +61,7 @@ function countsOf(files: readonly SourceFile[]) {
     add(areas, area, lines);
     if (area !== 'tools' && area !== 'packages/testing') add(product, `product, ${language}`, lines);
   }
-  return { areas, product };
+  return { areas: Object.fromEntries(Object.entries(areas).sort()), product };
 }
 
 function printTable(columns: readonly (readonly [name: string, lines: Readonly<Record<string, number>>])[]): void {
