@@ -1,6 +1,6 @@
 import { directAlgorithm } from '@coll/direct';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
-import { JsCommunicator } from '../src/js/js-communicator.js';
+import { JsCommunicator } from '../src/js/js-engine.js';
 import { AllReduceOps, type AllReduceSetup } from '../src/ops/all-reduce-ops.js';
 import { listOf } from '../src/runtime/segment-list.js';
 import { PerReplica } from '../src/values/distributed-values.js';

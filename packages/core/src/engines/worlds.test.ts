@@ -1,8 +1,7 @@
 import { directAlgorithm } from '@coll/direct';
 import { expect, it } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import { JsCommunicator } from '../js/js-communicator.js';
-import { jsEngine } from '../js/js-engine.js';
+import { JsCommunicator, jsEngine } from '../js/js-engine.js';
 import type { ProcessGroup } from '../members/process-group.js';
 import { UnavailableError } from '../support/errors.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';

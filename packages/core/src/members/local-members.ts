@@ -1,19 +1,18 @@
 import { abortedError, closedError, refusedError } from '../collectives/call-errors.js';
 import { type CallerRequest, operationOf, purposes } from '../collectives/caller-request.js';
+import { isSameCollective } from '../collectives/collective.js';
 import { type Failure, failureError, failureOf, reasonOf } from '../collectives/failures.js';
 import type { Communicator, RunOptions, SplitPart } from '../runtime/communicator.js';
-import { type Asked, askedBy } from '../runtime/descriptors.js';
+import { type Asked, askedBy, bytesOfDescriptors, Descriptors, nowhere } from '../runtime/descriptors.js';
 import { type ErrorFor, type Joining, Rendezvous } from '../runtime/rendezvous.js';
 import { checkedCall, listOf } from '../runtime/segment-list.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { tensor, zeros } from '../values/tensor.js';
 import { ControllerGroup } from './controller-group.js';
-import { disagreementOf } from './disagreement.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
-import { groupOfRank } from './split.js';
-import { requireSizes } from './split-sizes.js';
+import { groupOfRank, requireSizes } from './split.js';
 
 /** Options for opening the members of a group that live in this thread. */
 export interface LocalMembersOptions {
@@ -241,4 +240,29 @@ function jointOptions(calls: readonly JoiningMember[]): RunOptions {
     timeoutSeconds: limits.length > 0 ? Math.min(...limits) : null,
     ...(signals.length > 0 ? { signal: AbortSignal.any(signals) } : {}),
   };
+}
+
+/**
+ * The error of all ranks of a thread if their calls differ, the same as between threads; undefined
+ * if they agree. `asked` is in rank order.
+ */
+function disagreementOf(asked: readonly Asked[]): CollError | undefined {
+  const [first] = asked as readonly [Asked];
+  if (asked.every((one) => isSame(one, first))) return undefined;
+  const descriptors = new Descriptors(new ArrayBuffer(bytesOfDescriptors(asked.length)), asked.length);
+  for (const [rank, one] of asked.entries())
+    descriptors.write(rank, { ...one, inputAt: nowhere, outputAt: nowhere, workAt: nowhere });
+  return descriptors.mismatch();
+}
+
+function isSame(one: Asked, other: Asked): boolean {
+  if (one === other) return true;
+  return (
+    isSameCollective(one.collective, other.collective) &&
+    one.purpose === other.purpose &&
+    one.dtype === other.dtype &&
+    one.length === other.length &&
+    one.schedule === other.schedule &&
+    one.layout === other.layout
+  );
 }

@@ -6,7 +6,7 @@ import { rejection } from '../../test/thrown.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import type { World } from '../engines/world.js';
 import { portableWorld } from '../engines/worlds.js';
-import { JsCommunicator } from '../js/js-communicator.js';
+import { JsCommunicator } from '../js/js-engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type LogSink, setLogSink } from '../support/logger.js';
 import { Mirrored, PerReplica } from '../values/distributed-values.js';

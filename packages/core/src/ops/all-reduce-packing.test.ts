@@ -8,8 +8,7 @@ import { keepLengths, spread, TestedAllReduce } from '../../test/tested-all-redu
 import { thrown } from '../../test/thrown.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { threadWorld } from '../engines/worlds.js';
-import { JsCommunicator } from '../js/js-communicator.js';
-import { jsEngine } from '../js/js-engine.js';
+import { JsCommunicator, jsEngine } from '../js/js-engine.js';
 import { combine } from '../kernels/arithmetic.js';
 import type { PackingOptions } from '../packing/arrangement.js';
 import { createThreadGroup } from '../threads/thread-group.js';
