@@ -156,6 +156,13 @@ module.exports = {
       to: { dependencyTypes: ['core'] },
     },
     {
+      name: 'native-in-one-place',
+      comment: 'what only some hosts have comes from packages/strategy/src/host.ts',
+      severity: 'error',
+      from: { path: '^packages/strategy/src/', pathNot: ['^packages/strategy/src/host[.]ts$', tests] },
+      to: { path: '^native/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'no-unresolvable',
       comment: 'the module is not there, or the package does not export it',
       severity: 'error',

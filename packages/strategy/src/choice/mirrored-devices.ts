@@ -1,7 +1,7 @@
 import { AssertionError, canonicalize, DeviceSpec, RuntimeError, ValueError } from '@coll/core';
 import { environment, quote, requireDistinct } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
-import { availableCores } from '@coll/native/machine';
+import { availableCores } from '../host.js';
 
 /**
  * The full names of the devices, which must belong to one task unless `severalTasks` is true.

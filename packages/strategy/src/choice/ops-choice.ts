@@ -16,7 +16,7 @@ import {
 import { quote } from '@coll/core/internal';
 import { deviceType, portableWorld } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
-import { ourEngines } from './our-engines.js';
+import { ourEngines } from '../host.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 

@@ -11,9 +11,10 @@ import {
   registry as sharedRegistry,
 } from '@coll/core';
 import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
-import { findMachine, type Machine } from '@coll/native/machine';
+import type { Machine } from '@coll/native/machine';
 import { mirroredDevices } from '../choice/mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
+import { findMachine } from '../host.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
 import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
 import { requireCrossReplica } from '../scope/contexts.js';

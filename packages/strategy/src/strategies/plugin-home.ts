@@ -7,7 +7,7 @@ import {
   resolveEngine,
 } from '@coll/core';
 import { threadWorld } from '@coll/core/plugin';
-import { ourEngines } from '../choice/our-engines.js';
+import { ourEngines } from '../host.js';
 import type { Strategy } from '../scope/strategy.js';
 import { importModule } from '../threads/import-module.js';
 import type { PluginHome, ThreadStart } from '../threads/thread-messages.js';

@@ -15,11 +15,11 @@ import {
   ValueError,
 } from '@coll/core';
 import { environment, knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
-import { findMachine, type Machine } from '@coll/native/machine';
-import { ourEngines } from '../choice/our-engines.js';
+import type { Machine } from '@coll/native/machine';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { InputContext } from '../data/input-context.js';
+import { findMachine, ourEngines } from '../host.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
 import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
 import { requireCrossReplica } from '../scope/contexts.js';
