@@ -74,7 +74,7 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
     return this.#binding.control(this.#controller, handle, begin);
   }
 
-  protected override play(call: PreparedCall<PreparedOffers>, options: RunOptions): Promise<void> | undefined {
+  protected override execute(call: PreparedCall<PreparedOffers>, options: RunOptions): Promise<void> | undefined {
     const { handle, length } = call.handle;
     const at = this.#binding.control(this.#controller, handle, 0);
     if (at < length) return this.goOn(call, at, options);

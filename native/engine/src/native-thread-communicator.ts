@@ -116,7 +116,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /** Executes one collective, blocking the calling thread. */
-  protected playSync(call: Call, options: RunOptions): void {
+  protected executeSync(call: Call, options: RunOptions): void {
     this.#describe(call);
     const { handle } = call.handle;
     let answer = this.#binding.execute(this.#member, handle, waiting.blocking);
@@ -129,14 +129,14 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     }
   }
 
-  protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
+  protected override execute(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#describe(call);
     const answer = this.#binding.execute(this.#member, call.handle.handle, waiting.brief);
     if (answer !== status.done) return this.#goOn(answer, call, options);
     return this.#newCalls.isTurnDue() ? nextTurn() : undefined;
   }
 
-  protected override playLater(call: Call, options: RunOptions): Promise<void> {
+  protected override executeLater(call: Call, options: RunOptions): Promise<void> {
     return this.#goOn(undefined, call, options);
   }
 

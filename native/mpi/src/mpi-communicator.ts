@@ -96,17 +96,17 @@ export class MpiCommunicator extends OrderedCommunicator<PlanHandle> {
     );
   }
 
-  protected playSync(call: Call, options: RunOptions): void {
-    this.#queue.playSync(call, options);
+  protected executeSync(call: Call, options: RunOptions): void {
+    this.#queue.executeSync(call, options);
   }
 
-  protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
-    return this.#queue.play(call, options);
+  protected override execute(call: Call, options: RunOptions): Promise<void> | undefined {
+    return this.#queue.execute(call, options);
   }
 
   // All communicators of a group share one call order.
   protected override async queue(_before: Promise<unknown>, call: Call, options: RunOptions): Promise<void> {
-    await this.#queue.play(call, options);
+    await this.#queue.execute(call, options);
   }
 
   protected override async release(): Promise<void> {

@@ -79,7 +79,7 @@ export class MpiQueue {
   }
 
   /** Executes a call, blocking the calling thread. */
-  playSync(call: Call, options: RunOptions): void {
+  executeSync(call: Call, options: RunOptions): void {
     this.#requireOpen(call);
     if (this.#running || this.#waiting.length > 0) throw busyError(this.#detailsOf(call));
     const number = this.#calls++;
@@ -95,7 +95,7 @@ export class MpiQueue {
    * Begins a call, or queues it behind earlier ones.
    * @returns undefined if the call has already ended
    */
-  play(call: Call, options: RunOptions): Promise<void> | undefined {
+  execute(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#requireOpen(call);
     const number = this.#calls++;
     if (!this.#running && this.#waiting.length === 0) {

@@ -234,7 +234,7 @@ export class NcclCommunicator extends JoiningCommunicator {
     operation: string,
     passages: readonly Passage[],
     options: RunOptions,
-    play: (submission: Submission) => Promise<void>,
+    execute: (submission: Submission) => Promise<void>,
   ): Promise<void> {
     try {
       this.#check(operation, passages, options);
@@ -249,7 +249,7 @@ export class NcclCommunicator extends JoiningCommunicator {
     try {
       const submission = { operation, timeoutMillis };
       if (this.#clique.members.checkCalls) await this.#agreed(passages, refusals, submission, signal);
-      await play(submission);
+      await execute(submission);
     } catch (error) {
       throw errorFor(error, { operation });
     } finally {

@@ -70,10 +70,10 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
    * processes
    */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
-    if (options.checkCalls) return this.#order.hold(() => this.#play(passages, options));
+    if (options.checkCalls) return this.#order.hold(() => this.#execute(passages, options));
     // Starts at once if no call is held back, so that the group opens before later calls.
-    if (!this.#order.isHeld) return this.#play(passages, options);
-    return this.#order.start(() => this.#play(passages, options));
+    if (!this.#order.isHeld) return this.#execute(passages, options);
+    return this.#order.start(() => this.#execute(passages, options));
   }
 
   meet<Result>(
@@ -83,7 +83,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
   ): Promise<Result> {
     const { size, localRanks } = this;
-    const runTogether = this.#play.bind(this);
+    const runTogether = this.#execute.bind(this);
     const open = async () => {
       await this.of(devices);
       return { size, localRanks, runTogether };
@@ -97,7 +97,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     });
   }
 
-  async #play(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
+  async #execute(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
     if (passages.length === 0) return;
     const { signal, stop } = this.#watch(options.signal);
     try {

@@ -81,7 +81,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   readonly #given: CollectiveAllReduceOptions;
   readonly #world: World | undefined;
   /** The implementation that these ops use for values that NCCL does not combine. */
-  readonly #plays: 'AUTO' | 'RING';
+  readonly #onHost: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
   /** The ops for calls that request a ring, if these ops choose by size; undefined until such a call. */
   #ring: RingAllReduce | undefined;
@@ -106,13 +106,13 @@ export class CollectiveAllReduce extends WorkerAllReduce {
         ? { options }
         : optionsOf(options, '{ group }', collectiveAllReduceOptions);
     const setting = collectiveSetting(devices, groupSize, given, world);
-    const plays = setting.options.implementation === 'AUTO' ? 'AUTO' : 'RING';
-    const algorithm = plays === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
+    const onHost = setting.options.implementation === 'AUTO' ? 'AUTO' : 'RING';
+    const algorithm = onHost === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
     super(setupOf(setting, given, world, algorithm));
     this.#setting = setting;
     this.#given = given;
     this.#world = world;
-    this.#plays = plays;
+    this.#onHost = onHost;
     this.#nccl = new NcclChoice({
       workers: setting.group?.size ?? 1,
       toldByAll: (line, turn) => this.toldByAll(line, { options: setting.options, turn }),
@@ -138,7 +138,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const { timeoutSeconds } = options;
     const join = async (turn?: Turn) => {
       await this.#opsFor({ options, turn }, devices);
-      if (group && this.#plays === 'AUTO' && group.executesBy === undefined)
+      if (group && this.#onHost === 'AUTO' && group.executesBy === undefined)
         await tuningOf(group).measure({ timeoutSeconds, turn });
     };
     const order = this.ordering?.group.order;
@@ -186,7 +186,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     if (!this.#isRank) return this.perform(batch, call);
     const { implementation } = call.options;
     if (implementation !== 'RING') this.#nccl.refuseBlocking(implementation, this.#setting.devices ?? []);
-    const isRing = implementation !== 'AUTO' && this.#plays === 'AUTO';
+    const isRing = implementation !== 'AUTO' && this.#onHost === 'AUTO';
     return this.#performBy(isRing ? this.#ringOps() : this, batch, call);
   }
 
@@ -264,9 +264,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
    * effect, because such a replica joins its group only once, with the implementation of these ops.
    */
   #tellThread({ implementation }: CommunicationOptions): void {
-    if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;
+    if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#onHost) return;
     const asked = `a replica in its own thread requested ${implementation}`;
-    this.#remark('warn', `${asked}, but these ops were created with ${this.#plays}, which is used`);
+    this.#remark('warn', `${asked}, but these ops were created with ${this.#onHost}, which is used`);
   }
 
   /**
@@ -287,7 +287,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   #hostOps(implementation: CommunicationOptions['implementation']): WorkerAllReduce {
-    return implementation === 'AUTO' || this.#plays === 'RING' ? this : this.#ringOps();
+    return implementation === 'AUTO' || this.#onHost === 'RING' ? this : this.#ringOps();
   }
 
   #ringOps(): RingAllReduce {
@@ -337,7 +337,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       );
     }
     const { groupSize = 'of any size' } = this.#setting;
-    const told = `${pairs.length} values, group size ${groupSize}, implementation ${this.#plays}, bytesPerPack ${bytesPerPack}`;
+    const told = `${pairs.length} values, group size ${groupSize}, implementation ${this.#onHost}, bytesPerPack ${bytesPerPack}`;
     logFirst(10, 'collective all-reduce', 'info', `collective all-reduce: ${told}`);
   }
 }

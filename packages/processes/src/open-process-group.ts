@@ -171,10 +171,10 @@ async function connect(
     const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
     detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
     const reached = await reachAll(mesh, segments, binding);
-    const playing = await play(native, mesh, segments, data, reached, stalls);
+    const started = await startExecutor(native, mesh, segments, data, reached, stalls);
     const hosts = peers.map(({ hostName }) => hostName);
     return {
-      ...playing,
+      ...started,
       binding,
       generation: member.generation,
       hosts,
@@ -225,7 +225,7 @@ async function reachAll(mesh: Mesh, segments: SharedSegments, binding: NativeBin
   return { ...found, controls, rings, calibration: undefined };
 }
 
-async function play(
+async function startExecutor(
   native: ProcessBinding,
   { member, peers, sockets, listener }: Mesh,
   segments: SharedSegments,

@@ -47,17 +47,17 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     this.#spares.add(handle);
   }
 
-  protected playSync(call: Call, options: RunOptions): void {
-    this.#group.playSync(call, options);
+  protected executeSync(call: Call, options: RunOptions): void {
+    this.#group.executeSync(call, options);
   }
 
-  protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
-    const playing = this.#group.play(call, options);
-    return playing ?? (this.#newCalls.isTurnDue() ? nextTurn() : undefined);
+  protected override execute(call: Call, options: RunOptions): Promise<void> | undefined {
+    const running = this.#group.execute(call, options);
+    return running ?? (this.#newCalls.isTurnDue() ? nextTurn() : undefined);
   }
 
   // All communicators of a group share one call order.
   protected override async queue(_before: Promise<unknown>, call: Call, options: RunOptions): Promise<void> {
-    await this.#group.play(call, options);
+    await this.#group.execute(call, options);
   }
 }

@@ -127,7 +127,7 @@ describe('a NativeProcessGroup', () => {
     expect(group.failure()).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 2, operation: 'group', message });
     expect(group.failure('open a group')).toMatchObject({ operation: 'open a group' });
     answers = [status.slice];
-    void group.play(call('first'), {})?.catch(() => {});
+    void group.execute(call('first'), {})?.catch(() => {});
     expect(group.failure()).toMatchObject({ operation: 'all-reduce sum' });
     expect(group.failure()?.message).toContain('(collective 0 of the group)');
   });
@@ -139,21 +139,21 @@ describe('a synchronous call', () => {
     [0, 0],
     [2, 2000],
   ])('with a timeout of %s seconds executes for at most %i ms (0: no limit)', (timeoutSeconds, millis) => {
-    group.playSync(call('first'), timeoutSeconds === undefined ? {} : { timeoutSeconds });
+    group.executeSync(call('first'), timeoutSeconds === undefined ? {} : { timeoutSeconds });
     expect(asked.slice(1)).toEqual([`play first for ${millis}`]);
   });
 
   it('is continued with the rest of its timeout if the addon returns before the call is done', () => {
     answers = [status.waiting, status.waiting, status.waiting];
-    group.playSync(call('first'), { timeoutSeconds: 2.5 });
+    group.executeSync(call('first'), { timeoutSeconds: 2.5 });
     expect(asked.slice(1)).toEqual([2500, 1500, 500, 0.001].map((millis) => `play first for ${millis}`));
   });
 
   it('is refused while an asynchronous call runs, and when the group is closed', async () => {
     answers = [status.slice];
-    const playing = group.play(call('first'), {})?.catch((error: unknown) => error);
+    const running = group.execute(call('first'), {})?.catch((error: unknown) => error);
     const details = { name: 'RuntimeError', rank: 1, operation: 'all-reduce sum' };
-    expect(() => group.playSync(call('second'), {})).toThrow(
+    expect(() => group.executeSync(call('second'), {})).toThrow(
       expect.objectContaining({ ...details, code: 'ERR_COLL_BUSY' }),
     );
     const closing = group.close(0);
@@ -161,9 +161,9 @@ describe('a synchronous call', () => {
     wake();
     await closing;
     const closed = { ...details, code: 'ERR_COLL_CLOSED' };
-    expect(await playing).toMatchObject(closed);
-    expect(() => group.playSync(call('second'), {})).toThrow(expect.objectContaining(closed));
-    expect(() => group.play(call('second'), {})).toThrow(expect.objectContaining(closed));
+    expect(await running).toMatchObject(closed);
+    expect(() => group.executeSync(call('second'), {})).toThrow(expect.objectContaining(closed));
+    expect(() => group.execute(call('second'), {})).toThrow(expect.objectContaining(closed));
   });
 
   it.each([
@@ -174,7 +174,7 @@ describe('a synchronous call', () => {
     answers = [status.expired, status.failed];
     missing = absent;
     failure = failed('deadline');
-    expect(() => group.playSync(call('first'), { timeoutSeconds: 1 })).toThrow(
+    expect(() => group.executeSync(call('first'), { timeoutSeconds: 1 })).toThrow(
       expect.objectContaining({
         ...{ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE', rank: 2, operation: 'all-reduce sum' },
         message: expect.stringContaining('(collective 0 of the group)'),
@@ -193,7 +193,7 @@ describe('a synchronous call', () => {
     states = [stateOf(4), stateOf(4), stateOf(3)];
     answers = [status.disagreed, status.failed];
     failure = failed('shapes');
-    expect(() => group.playSync(call('first'), {})).toThrow(
+    expect(() => group.executeSync(call('first'), {})).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_SHAPE_MISMATCH' }),
     );
     expect(asked[2]).toMatch(/^fail shapes of 2: /);
@@ -201,17 +201,17 @@ describe('a synchronous call', () => {
   });
 
   it('throws the failure of the group, or a general error if there is none', () => {
-    group.playSync(call('first'), {});
+    group.executeSync(call('first'), {});
     answers = [status.failed, status.failed];
     failure = failed('aborted', 0);
-    expect(() => group.playSync(call('second'), {})).toThrow(
+    expect(() => group.executeSync(call('second'), {})).toThrow(
       expect.objectContaining({
         ...{ code: 'ERR_COLL_ABORTED', rank: 0, operation: 'all-reduce sum' },
         message: expect.stringContaining('(collective 1 of the group)'),
       }),
     );
     failure = undefined;
-    expect(() => group.playSync(call('third'), {})).toThrow(
+    expect(() => group.executeSync(call('third'), {})).toThrow(
       expect.objectContaining({
         ...{ name: 'InternalError', code: 'ERR_COLL_INTERNAL' },
         message: 'all-reduce sum: the engine failed without stating a reason, which is a bug of the engine',
@@ -232,14 +232,14 @@ describe('a long synchronous call', () => {
 
   it('is reported once as stalled, and again when it continues', () => {
     answers = [status.expired, status.waiting];
-    group.playSync(call('first'), {});
+    group.executeSync(call('first'), {});
     expect(asked).toEqual(['play first for 3000', 'play first for 0', 'play first for 0']);
     expect(told).toEqual([stall, undefined]);
   });
 
   it('executes for the rest of its timeout after it was reported as stalled', () => {
     answers = [status.expired];
-    group.playSync(call('first'), { timeoutSeconds: 10 });
+    group.executeSync(call('first'), { timeoutSeconds: 10 });
     expect(asked).toEqual(['play first for 3000', 'play first for 7000']);
     expect(told).toEqual([stall, undefined]);
   });
@@ -247,13 +247,13 @@ describe('a long synchronous call', () => {
   it.each([2, 3])('is not reported as stalled if its timeout is at most %i seconds', (timeoutSeconds) => {
     answers = [status.expired, status.failed];
     failure = failed('deadline');
-    expect(() => group.playSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
+    expect(() => group.executeSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
     expect(asked[0]).toBe(`play first for ${1000 * timeoutSeconds}`);
     expect(told).toEqual([]);
   });
 
   it('is not reported as stalled if it ends in time', () => {
-    group.playSync(call('first'), {});
+    group.executeSync(call('first'), {});
     expect([asked, told]).toEqual([['play first for 3000'], []]);
   });
 });
@@ -297,12 +297,12 @@ describe('leaving a group', () => {
 
   it('makes calls in progress fail on all members', async () => {
     answers = [status.slice];
-    const playing = group.play(call('first'), {});
+    const running = group.execute(call('first'), {});
     const closing = group.close(0);
     hasParted = true;
     wake();
     await closing;
-    await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+    await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
     expect(asked.slice(1)).toEqual(['try first', 'fail closed of 1: has left the group', 'leave after 0', 'stop']);
   });
 
@@ -317,7 +317,7 @@ describe('leaving a group', () => {
       hasParted = true;
       if (isBusy) {
         answers = [status.slice];
-        group.play(call('first'), {})?.catch(() => {});
+        group.execute(call('first'), {})?.catch(() => {});
         asked.length = 1;
       }
       for (let exits = 0; exits < 2; exits++) {
@@ -357,13 +357,13 @@ it('a call rejects with the reason of its signal when the signal is aborted', as
   answers = [status.slice];
   vi.spyOn(binding, 'results').mockReturnValue([0, status.failed]);
   Object.assign(binding, { stage: () => true, submit: () => {}, finish: () => {} });
-  const playing = group.play(call('first'), { signal: over.signal });
+  const running = group.execute(call('first'), { signal: over.signal });
   answers = [status.failed];
   failure = failed('aborted', 1);
   over.abort('enough');
   await new Promise((resolve) => setImmediate(resolve));
   wake();
-  await expect(playing).rejects.toMatchObject({
+  await expect(running).rejects.toMatchObject({
     ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', rank: 1, operation: 'all-reduce sum', cause: 'enough' },
     message: 'all-reduce sum was aborted while it was under way',
   });

@@ -151,7 +151,7 @@ export class NativeProcessGroup {
   }
 
   /** Executes a call, blocking the calling thread. */
-  playSync(call: Call, options: RunOptions): void {
+  executeSync(call: Call, options: RunOptions): void {
     this.#requireOpen(call);
     if (!this.#queue.isEmpty) throw busyError(this.#detailsOf(call));
     this.#calls++;
@@ -170,7 +170,7 @@ export class NativeProcessGroup {
    * Begins a call, or queues it behind earlier ones.
    * @returns undefined if the call has already ended
    */
-  play(call: Call, options: RunOptions): Promise<void> | undefined {
+  execute(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#requireOpen(call);
     return this.#queue.add(call, this.#calls++, options);
   }

@@ -172,9 +172,9 @@ function blockOf(dtype: DType): ArrayPlace {
   return { array: allocate(dtype, blockLength), at: 0 };
 }
 
-function inBlocks(play: Fold): Fold {
+function inBlocks(fold: Fold): Fold {
   return (begin, count) => {
     const end = begin + count;
-    for (let block = begin; block < end; block += blockLength) play(block, Math.min(blockLength, end - block));
+    for (let block = begin; block < end; block += blockLength) fold(block, Math.min(blockLength, end - block));
   };
 }

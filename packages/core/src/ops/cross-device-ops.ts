@@ -90,15 +90,15 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly #notes = new Set<string>();
   #isClosed = false;
 
-  /** `play` states how collectives called inside the world's replicas are executed. */
-  constructor(world?: World, play?: ReplicaPlan) {
+  /** `plan` states how collectives called inside the world's replicas are executed. */
+  constructor(world?: World, plan?: ReplicaPlan) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
-    const isRemote = world?.localRanks.length === 1 && play !== undefined;
+    const isRemote = world?.localRanks.length === 1 && plan !== undefined;
     this.#engine = isRemote ? world.engine : 'js'; // Subclasses with another engine for replicas of one thread override `explain`.
-    if (!world || !play) return;
-    const communicator = isRemote ? replicaCommunicator(world, play) : undefined;
-    if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, play);
+    if (!world || !plan) return;
+    const communicator = isRemote ? replicaCommunicator(world, plan) : undefined;
+    if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, plan);
     this.replicaGroup = replicaGroupOf(this, world, communicator);
   }
 

@@ -101,10 +101,10 @@ export function routedPacks(
     );
     return packs.map(({ number, pieces }) => {
       const placed = pieces.map((piece) => ({ ...piece, index: indices[piece.index] as number }));
-      const played = variant?.(number) ?? 0;
+      const chosen = variant?.(number) ?? 0;
       const cuts = placed.flatMap(({ index, begin, end }) => [index, begin, end, ...(values[index] as Tensor).shape]);
-      const layout = hashOf([played, ...cuts]);
-      return { pieces: placed, variant: played, layout };
+      const layout = hashOf([chosen, ...cuts]);
+      return { pieces: placed, variant: chosen, layout };
     });
   });
 }

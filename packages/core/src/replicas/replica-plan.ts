@@ -16,11 +16,11 @@ export interface ReplicaPlan extends ReplicaRouting {
 }
 
 /** The communicator of the only local replica of a world. */
-export function replicaCommunicator(world: World, play: ReplicaPlan): Communicator {
+export function replicaCommunicator(world: World, plan: ReplicaPlan): Communicator {
   // Sparse values and initial values of variables need collectives without arithmetic, which an
   // algorithm may not have.
-  const engine = world.communicator(withFallbackTransfers(play.algorithm));
-  return play.communicator?.(world.devices.length, engine) ?? engine;
+  const engine = world.communicator(withFallbackTransfers(plan.algorithm));
+  return plan.communicator?.(world.devices.length, engine) ?? engine;
 }
 
 /** The replica group of a world's local replicas. `communicator` is given if there is only one. */

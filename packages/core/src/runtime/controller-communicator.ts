@@ -27,18 +27,18 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
    */
   protected abstract workFrom(handle: Handle, begin: number): number;
 
-  protected playSync({ handle }: PreparedCall<Handle>): void {
+  protected executeSync({ handle }: PreparedCall<Handle>): void {
     let at = 0;
     do at = this.workFrom(handle, at);
     while (at < this.endOf(handle));
   }
 
-  protected override play(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
+  protected override execute(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
     const at = this.workFrom(call.handle, 0);
     return at < this.endOf(call.handle) ? this.goOn(call, at, options) : undefined;
   }
 
-  protected override playLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> {
+  protected override executeLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> {
     return this.goOn(call, 0, options);
   }
 

@@ -43,7 +43,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 
   // Unlike the parent's version, does not check the clock between slices.
-  protected override playSync({ handle: slices }: PreparedCall<readonly FoldSlice[]>): void {
+  protected override executeSync({ handle: slices }: PreparedCall<readonly FoldSlice[]>): void {
     for (const execute of slices) execute();
   }
 

@@ -41,15 +41,15 @@ class Noting extends OrderedCommunicator<number> {
     this.recycled.push(handle);
   }
 
-  protected playSync({ handle }: PreparedCall<number>): void {
+  protected executeSync({ handle }: PreparedCall<number>): void {
     this.played.push(`sync ${handle}`);
   }
 
-  protected override play({ handle }: PreparedCall<number>): Promise<void> {
+  protected override execute({ handle }: PreparedCall<number>): Promise<void> {
     return this.#begin(`now ${handle}`);
   }
 
-  protected override playLater({ handle }: PreparedCall<number>): Promise<void> {
+  protected override executeLater({ handle }: PreparedCall<number>): Promise<void> {
     return this.#begin(`later ${handle}`);
   }
 
@@ -72,7 +72,7 @@ class Immediate extends OrderedCommunicator<void> {
 
   protected prepare(): void {}
 
-  protected playSync(): void {
+  protected executeSync(): void {
     this.plays++;
   }
 }

@@ -42,7 +42,7 @@ const noOptions: RunOptions = Object.freeze({});
  *     return nameOf(collective);
  *   }
  *
- *   protected playSync({ handle }: PreparedCall<string>) {
+ *   protected executeSync({ handle }: PreparedCall<string>) {
  *     console.log(handle); // all-reduce sum
  *   }
  * }
@@ -79,33 +79,33 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   protected recycle(_handle: Handle): void {}
 
   /** Executes one collective, blocking the calling thread. */
-  protected abstract playSync(call: PreparedCall<Handle>, options: RunOptions): void;
+  protected abstract executeSync(call: PreparedCall<Handle>, options: RunOptions): void;
 
   /**
    * Begins a call while no earlier call is under way.
-   * @returns undefined if the call has already ended. Default: executes `playSync` and returns
+   * @returns undefined if the call has already ended. Default: executes `executeSync` and returns
    * undefined.
    */
-  protected play(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
-    this.playSync(call, options);
+  protected execute(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
+    this.executeSync(call, options);
     return undefined;
   }
 
   /**
-   * Like `play`, for a call that had to wait: meanwhile its signal may have been aborted, or its
+   * Like `execute`, for a call that had to wait: meanwhile its signal may have been aborted, or its
    * memory detached.
    */
-  protected playLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
-    return this.play(call, options);
+  protected executeLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
+    return this.execute(call, options);
   }
 
   /**
-   * Queues a call behind the calls under way. Default: `playLater` executes it when `before`, the
+   * Queues a call behind the calls under way. Default: `executeLater` executes it when `before`, the
    * latest of them, has ended.
    */
   protected async queue(before: Promise<unknown>, call: PreparedCall<Handle>, options: RunOptions): Promise<void> {
     await before.catch(() => {});
-    await this.playLater(call, options);
+    await this.executeLater(call, options);
   }
 
   /** Releases resources. Called once; `running` is the latest call under way. */
@@ -285,7 +285,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   #runNow(call: PreparedCall<Handle>, options: RunOptions): void {
     try {
-      this.playSync(call, options);
+      this.executeSync(call, options);
     } catch (error) {
       // Another communicator of the group was busy.
       if (error instanceof CollError && error.code === 'ERR_COLL_BUSY') this.#refused(error);
@@ -307,10 +307,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
       });
     }
     const latest = this.#latest;
-    const begin = hasWaited ? this.playLater : this.play;
-    const playing = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
-    if (playing) this.#bytesOfTurn = 0;
-    const turn = playing ?? this.#turnAfter(call);
+    const begin = hasWaited ? this.executeLater : this.execute;
+    const running = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
+    if (running) this.#bytesOfTurn = 0;
+    const turn = running ?? this.#turnAfter(call);
     if (!turn) {
       if (!call.isKept) this.recycle(call.handle);
       return endedAtOnce;

@@ -19,7 +19,7 @@ export function chainsOf(schedule: Schedule, collective: Collective): readonly (
   const run = new ChainRun(ranks, stepsByChunk(schedule));
   const chains: (readonly number[])[] = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
-    run.play(chunk);
+    run.execute(chunk);
     const chain = run.chainAt(soleReceiver(chunk));
     if (!chain) return undefined;
     chains.push(chain);
@@ -60,7 +60,7 @@ class ChainRun {
     this.#held = new Int32Array(ranks);
   }
 
-  play(chunk: number): void {
+  execute(chunk: number): void {
     const { begins, words } = this.#steps;
     const held = this.#held;
     for (let rank = 0; rank < this.#ranks; rank++) held[rank] = rank;

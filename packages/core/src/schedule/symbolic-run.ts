@@ -23,7 +23,7 @@ export interface Findings {
  */
 export function runSymbolically(schedule: Schedule, collective: Collective): Findings {
   const run = new SymbolicRun(schedule, collective);
-  for (let chunk = 0; chunk < schedule.chunks; chunk++) run.play(chunk);
+  for (let chunk = 0; chunk < schedule.chunks; chunk++) run.execute(chunk);
   return run.findings();
 }
 
@@ -88,7 +88,7 @@ class SymbolicRun {
   }
 
   /** Executes all transfers of a chunk. */
-  play(chunk: number): void {
+  execute(chunk: number): void {
     this.#begin(chunk);
     if (this.#executeAll(chunk)) {
       this.#wrong ??= this.#outputProblems(chunk);

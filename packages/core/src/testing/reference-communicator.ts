@@ -118,7 +118,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     const cut = { collective, dtype, plan, length: longestOf(collective, inputs, outputs) };
     const places = this.#placesFor(cut, outputs);
     this.#load(cut, places, inputs);
-    this.#play(cut, places);
+    this.#execute(cut, places);
     this.#store(cut, places, outputs);
   }
 
@@ -166,7 +166,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     }
   }
 
-  #play(cut: Cut, places: ChunkPlaces): void {
+  #execute(cut: Cut, places: ChunkPlaces): void {
     const { collective, dtype, plan } = cut;
     const wide = carrierOf(collective, dtype);
     const combine = combineKernel(wide, elementaryOp(opOf(collective) ?? 'sum'));

@@ -97,14 +97,14 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#offers.make(call);
   }
 
-  protected playSync({ handle: offer }: Call, options: RunOptions): void {
+  protected executeSync({ handle: offer }: Call, options: RunOptions): void {
     this.#begin(offer);
     const wait = waitOf(this.#rank, offer.operation, options);
     do this.#barrier.waitSync(this.#execution.count, wait);
     while (this.#execution.goOn(Number.POSITIVE_INFINITY) !== 'nothing');
   }
 
-  protected override play({ handle: offer }: Call, options: RunOptions): Promise<void> | undefined {
+  protected override execute({ handle: offer }: Call, options: RunOptions): Promise<void> | undefined {
     const until = performance.now() + turnMillis;
     let need = this.#begin(offer);
     while (need === 'meeting' && this.#barrier.spin(this.#execution.count, this.#looks))
@@ -112,7 +112,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     return need === 'nothing' ? undefined : this.#goOn(need, offer, options);
   }
 
-  protected override playLater({ handle: offer }: Call, options: RunOptions): Promise<void> {
+  protected override executeLater({ handle: offer }: Call, options: RunOptions): Promise<void> {
     return this.#goOn('beginning', offer, options);
   }
 

@@ -162,9 +162,9 @@ class RequestFolds {
   }
 }
 
-function inBlocks(play: Fold): Fold {
+function inBlocks(fold: Fold): Fold {
   return (begin, count) => {
     const end = begin + count;
-    for (let block = begin; block < end; block += blockLength) play(block, Math.min(blockLength, end - block));
+    for (let block = begin; block < end; block += blockLength) fold(block, Math.min(blockLength, end - block));
   };
 }

@@ -52,7 +52,7 @@ export async function buildRingAllReduce(
   requireTensors(tensors, 'tensors');
   if (tensors.length < 2) throw new ValueError('ERR_COLL_VALUE', 'a ring needs at least 2 tensors');
   const algorithm = ringAlgorithm({ workers: numWorkers, subChunks: numSubchunks, order: gpuPerm });
-  return reduced(tensors, playing(tensors, algorithm), redOp, unOp);
+  return reduced(tensors, communicatorFor(tensors, algorithm), redOp, unOp);
 }
 
 /**
@@ -77,7 +77,7 @@ export async function buildRecursiveHdAllReduce(
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
   requireAlike(tensors);
-  return reduced(tensors, playing(tensors, recursiveHalvingDoublingAlgorithm()), redOp, unOp);
+  return reduced(tensors, communicatorFor(tensors, recursiveHalvingDoublingAlgorithm()), redOp, unOp);
 }
 
 /**
@@ -108,7 +108,7 @@ export async function buildShuffleAllReduce(
     const rank = tensors.findIndex((tensor) => sameDevice(tensor.device, device));
     return rank < 0 ? index % tensors.length : rank;
   });
-  return reduced(tensors, playing(tensors, shuffleAlgorithm({ gatherRanks })), redOp, unOp);
+  return reduced(tensors, communicatorFor(tensors, shuffleAlgorithm({ gatherRanks })), redOp, unOp);
 }
 
 /**
@@ -301,7 +301,7 @@ async function shuffleThen(
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   const algorithm = hierarchicalAlgorithm({ workers, within: reductionToOneAlgorithm(), across });
-  return inOrder(tensors, order, (sorted) => reduced(sorted, playing(sorted, algorithm), redOp, unOp));
+  return inOrder(tensors, order, (sorted) => reduced(sorted, communicatorFor(sorted, algorithm), redOp, unOp));
 }
 
 async function ncclThen(
@@ -319,7 +319,7 @@ async function ncclThen(
         connect(sorted.slice(task * perTask, (task + 1) * perTask)),
       );
       const leaders = sorted.slice(0, workers);
-      return reduced(sorted, hierarchical(within, playing(leaders, across)), redOp, unOp);
+      return reduced(sorted, hierarchical(within, communicatorFor(leaders, across)), redOp, unOp);
     }),
   );
 }
@@ -341,7 +341,7 @@ function tasksOf(tensors: readonly Tensor[]) {
   return inTasks(tensors.map(({ device }) => device));
 }
 
-function playing(tensors: readonly Tensor[], algorithm: Algorithm): Communicator {
+function communicatorFor(tensors: readonly Tensor[], algorithm: Algorithm): Communicator {
   return resolveEngine().engine.communicator(Math.max(1, tensors.length), algorithm);
 }
 

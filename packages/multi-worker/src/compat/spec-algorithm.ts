@@ -45,17 +45,19 @@ export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): 
   requireFit(choice, workers);
   const refuses = (collective: Collective, ranks: number): string | undefined => {
     if (usesNccl(choice)) return noSchedule(choice.alg);
-    return misfitOfRanks(choice, workers, ranks) ?? played(choice, workers, group, ranks).refuses?.(collective, ranks);
+    return (
+      misfitOfRanks(choice, workers, ranks) ?? algorithmOf(choice, workers, group, ranks).refuses?.(collective, ranks)
+    );
   };
   return {
     name: choice.alg,
     refuses,
     representatives: (collective, ranks, ranksPerWorker) =>
-      played(choice, workers, group, ranks).representatives?.(collective, ranks, ranksPerWorker),
+      algorithmOf(choice, workers, group, ranks).representatives?.(collective, ranks, ranksPerWorker),
     plan(collective, ranks) {
       const misfit = misfitOfRanks(choice, workers, ranks);
       if (misfit !== undefined) throw new ValueError('ERR_COLL_REFUSED', misfit);
-      return played(choice, workers, group, ranks).plan(collective, ranks);
+      return algorithmOf(choice, workers, group, ranks).plan(collective, ranks);
     },
   };
 }
@@ -104,7 +106,7 @@ export function algorithmAcross(choice: SpecChoice, workers: Workers, group: num
   }
 }
 
-function played(choice: SpecChoice, workers: Workers, group: number, ranks: number): Algorithm {
+function algorithmOf(choice: SpecChoice, workers: Workers, group: number, ranks: number): Algorithm {
   const { alg, shards } = choice;
   switch (alg) {
     case 'xring':

@@ -30,7 +30,7 @@ export class SpecRanks implements Communicator {
   readonly #engine: Communicator;
   readonly #group: ProcessGroup;
   readonly #plan: SpecPlan;
-  readonly #played = new Map<number | undefined, Communicator>();
+  readonly #communicators = new Map<number | undefined, Communicator>();
 
   /**
    * @param engine connects the ranks of this worker. If this worker has only one rank, the
@@ -67,7 +67,7 @@ export class SpecRanks implements Communicator {
 
   /** Closes all communicators; the process group stays open. */
   async close(): Promise<void> {
-    await Promise.all([...this.#played.values(), this.#engine].map((communicator) => communicator.close()));
+    await Promise.all([...this.#communicators.values(), this.#engine].map((communicator) => communicator.close()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -76,11 +76,11 @@ export class SpecRanks implements Communicator {
 
   #for(collective: Collective): Communicator {
     const variant = collective.kind === 'all-reduce' ? variantOf(collective) : undefined;
-    const known = this.#played.get(variant);
+    const known = this.#communicators.get(variant);
     if (known) return known;
     const across = this.#group.communicator(this.#algorithmOf(variant));
     const made = this.#own === 1 ? across : hierarchical([this.#engine], across);
-    this.#played.set(variant, made);
+    this.#communicators.set(variant, made);
     return made;
   }
 
@@ -89,9 +89,9 @@ export class SpecRanks implements Communicator {
    * if NCCL executes the variant.
    */
   #algorithmOf(variant: number | undefined): Algorithm {
-    const played = variant === undefined ? undefined : this.#plan.variants(this.size)[variant];
-    if (!played || usesNccl(played.entry)) return ringAlgorithm();
-    return algorithmAcross(played.entry, this.#plan.workersOf(this.size), played.group);
+    const chosen = variant === undefined ? undefined : this.#plan.variants(this.size)[variant];
+    if (!chosen || usesNccl(chosen.entry)) return ringAlgorithm();
+    return algorithmAcross(chosen.entry, this.#plan.workersOf(this.size), chosen.group);
   }
 }
 
