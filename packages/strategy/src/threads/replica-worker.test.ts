@@ -126,7 +126,10 @@ describe('ending a replica worker', () => {
       process.stdout._writev = (_, through) => dot(3, through);
     }`);
     await message;
+    const opens = vi.spyOn(Latch.prototype, 'opens');
     const ending = worker.end(500);
+    // From its second wait on, the worker waits for output.
+    while (opens.mock.calls.length < 2) await new Promise(setImmediate);
     for (let count = 1; count <= 3; count++) {
       while (dots.length < count) await new Promise(setImmediate);
       await vi.advanceTimersByTimeAsync(1900);
