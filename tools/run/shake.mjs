@@ -24,7 +24,8 @@ for (let core = 0; core < availableParallelism(); core++)
 /** The tests of one round that failed, by name, with the first line of each error. */
 function failuresOf(round) {
   const report = path.join(folder, `${round}.json`);
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project=process'];
+  const projects = files.length > 0 ? ['process', 'unit', 'alone'] : ['process'];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...projects.map((name) => `--project=${name}`)];
   const args = [...vitest, '--reporter=json', `--outputFile=${report}`, ...files];
   const { status, output } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
   const found = new Map();
