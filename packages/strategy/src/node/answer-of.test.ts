@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { answerOf } from './kubernetes-client.js';
+import { answerOf } from './answer-of.js';
 
 async function asked(listener: RequestListener, millis = 10_000): Promise<unknown> {
   const server = createServer(listener).listen(0, '127.0.0.1');

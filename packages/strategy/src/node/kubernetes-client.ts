@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { RuntimeError } from '@coll/core';
 import { type Environment, processEnvironment } from '@coll/rendezvous/internal';
+import { answerOf } from './answer-of.js';
 
 /** The fields of a pod that are used. */
 export interface Pod {
@@ -72,21 +70,4 @@ export function kubernetesClient(
 function podOf({ metadata, status }: NonNullable<PodList['items']>[number]): Pod {
   const { phase = 'unknown', hostIP = '', podIP } = status ?? {};
   return { name: metadata?.name ?? '', phase, hostIP, podIP };
-}
-
-/**
- * Sends a request.
- * @returns the JSON of the answer
- * @throws Error if there is no answer, the body is truncated or is not JSON, or the status is not
- * 200
- */
-export async function answerOf(request: ClientRequest): Promise<unknown> {
-  request.end();
-  const [answer] = (await once(request, 'response')) as [IncomingMessage];
-  // Once the answer has begun, reading it reports errors.
-  request.on('error', () => {});
-  const body = await text(answer);
-  if (answer.statusCode !== 200)
-    throw new Error(`status ${answer.statusCode}; is the service account of this pod allowed to list pods?`);
-  return JSON.parse(body) as unknown;
 }
