@@ -170,6 +170,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     await this.#nccl.close();
   }
 
+  /** Checks that the workers and the places of the devices are known, then describes the all-reduce. */
   protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
     // NCCL uses the values of GPUs in place.
     if (batch.inputs.some((values) => values.some(({ memory }) => memory))) return undefined;
