@@ -121,8 +121,9 @@ export class GroupCommunicator implements Communicator {
     const numbers = [layout, groupKey];
     if (Array.isArray(input) && input.length > 1) for (const { data } of input) numbers.push(data.length);
     const request = names && options.request ? { ...options.request, ranks: names } : options.request;
-    const own = { timeoutSeconds, layout: hashOf(numbers), values, request };
-    return setRunOptions({ ...own, signal, sharedResult, checkCalls, turn });
+    const own = hashOf(numbers);
+    // No spread: V8 would keep its objects in the old generation, and the objects that they name with them.
+    return setRunOptions({ timeoutSeconds, layout: own, values, request, signal, sharedResult, checkCalls, turn });
   }
 
   #watchSync<Result>(call: () => Result): Result {
