@@ -139,10 +139,9 @@ export class NcclAllReduce extends AllReduceOps {
     return this.#processes;
   }
 
-  /** Values in GPU memory are reduced in place, by `batchReduceImplementation`. */
-  protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
-    const isOnGpu = batch.inputs.some((values) => values.some(isValueOnGpu));
-    return isOnGpu ? undefined : super.denseWork(batch, call);
+  /** Undefined: `batchReduceImplementation` also reduces values, and into results, in GPU memory. */
+  protected override denseWork(_batch: DenseBatch, _call: ResolvedOptions): Work<ValueLists> | undefined {
+    return undefined;
   }
 
   override async close(): Promise<void> {
