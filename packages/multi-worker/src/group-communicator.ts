@@ -122,7 +122,7 @@ export class GroupCommunicator implements Communicator {
     if (Array.isArray(input) && input.length > 1) for (const { data } of input) numbers.push(data.length);
     const request = names && options.request ? { ...options.request, ranks: names } : options.request;
     const own = hashOf(numbers);
-    // No spread: V8 would keep its objects in the old generation, and the objects that they name with them.
+    // A spread here made calls on new memory five times slower.
     return setRunOptions({ timeoutSeconds, layout: own, values, request, signal, sharedResult, checkCalls, turn });
   }
 
