@@ -41,9 +41,9 @@ it('ends a connection on which the other rank has sent nothing yet', async () =>
   const sockets = new Sockets(processBinding().processes);
   const { postbox, messages, listener, peers } = await rankZero(sockets);
   postbox.open(1);
-  const accept = vi.spyOn(listener, 'forget');
+  const forget = vi.spyOn(listener, 'forget');
   const socket = await connectOther(peers[0].addresses, sockets);
-  await vi.waitFor(() => expect(accept).toHaveBeenCalled());
+  await vi.waitFor(() => expect(forget).toHaveBeenCalled());
   expect(postbox.post(1, { type: 'offer', from: 0, to: 1, number: 0 })).toBeUndefined();
   const ended = once(socket.resume(), 'close');
   await postbox.close();
@@ -58,9 +58,9 @@ it('takes over no connection that is made while it closes', async () => {
   const { postbox, listener, peers } = await rankZero(sockets);
   postbox.open(1);
   const others = new Sockets(processBinding().processes);
-  const accept = vi.spyOn(listener, 'forget');
+  const forget = vi.spyOn(listener, 'forget');
   // Runs when rank 0 has its connection, before it takes the connection over.
-  accept.mockImplementationOnce(() => void postbox.close());
+  forget.mockImplementationOnce(() => void postbox.close());
   const socket = await connectOther(peers[0].addresses, others);
   await once(socket.resume(), 'close');
   expect(giveBack).not.toHaveBeenCalled();
