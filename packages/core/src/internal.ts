@@ -2,7 +2,15 @@
 
 export { requireCall } from './collectives/buffers.js';
 export { purposeName } from './collectives/caller-request.js';
-export { bufferLengths, hasOneResult, inputBlocks, isSameCollective, outputBlocks } from './collectives/collective.js';
+export {
+  bufferLengths,
+  hasOneResult,
+  inputBlocks,
+  isSameCollective,
+  outputBlocks,
+  refusedArithmetic,
+  refusedSparse,
+} from './collectives/collective.js';
 export { requireTimeout } from './collectives/communication-options.js';
 export {
   type Failure,
@@ -34,7 +42,7 @@ export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
 export { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './replicas/run-note.js';
 export { Arena } from './runtime/arena.js';
-export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './runtime/call-options.js';
+export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf, withTargetsAt } from './runtime/call-options.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export {
   askedBy,
@@ -52,6 +60,7 @@ export { checkedCall } from './runtime/segment-list.js';
 export { endedAtOnce } from './runtime/until-all-have-ended.js';
 export { type StepsByChunk, stepsByChunk } from './schedule/steps-by-chunk.js';
 export { combineMixed } from './sparse/aggregate-slices.js';
+export { bySparsity } from './sparse/by-sparsity.js';
 export { asValue } from './sparse/sparse.js';
 export { environment } from './support/environment.js';
 export { type Addon, type AddonPlaces, type AddonSearch, findAddon } from './support/find-addon.js';

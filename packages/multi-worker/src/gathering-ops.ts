@@ -11,12 +11,10 @@ import {
   type ReduceOp,
   type ReplicaGroup,
   type ResolvedOptions,
-  splitBySparsity,
-  stitchValues,
   type Tensor,
   type Value,
 } from '@coll/core';
-import { RankNames, resolveCallOptions } from '@coll/core/internal';
+import { bySparsity, RankNames, resolveCallOptions } from '@coll/core/internal';
 import { combine, concatAlong, concatenateSlices, type Purpose } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 
@@ -80,11 +78,11 @@ export class GatheringOps extends CrossDeviceOps {
     pairs: readonly ReadyPair[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(pairs.map(([value]) => value));
-    const sums = stitchValues<Value>([
-      [await this.#combineDense(op, dense as readonly DistributedValues<Tensor>[], call), denseIndices],
-      [await this.#joinSparse(op, sparse as readonly DistributedValues<IndexedSlices>[], call), sparseIndices],
-    ]);
+    const sums = await bySparsity<DistributedValues<Value>, Value>(
+      pairs.map(([value]) => value),
+      (dense) => this.#combineDense(op, dense as readonly DistributedValues<Tensor>[], call),
+      (sparse) => this.#joinSparse(op, sparse as readonly DistributedValues<IndexedSlices>[], call),
+    );
     return Promise.all(pairs.map(([, to], index) => this.placeResult(sums[index] as Value, to, call)));
   }
 
@@ -116,7 +114,6 @@ export class GatheringOps extends CrossDeviceOps {
     values: readonly DistributedValues<Tensor>[],
     call: ResolvedOptions,
   ): Promise<Tensor[]> {
-    if (values.length === 0) return [];
     const stacked = values.map(({ values: own }) => concatAlong(own.map(alone), 0));
     const gathered = await this.#gather(stacked, 0, call);
     return gathered.map((all) => combine(op.toLowerCase() as Lowercase<ReduceOp>, unstacked(all)));
@@ -127,7 +124,6 @@ export class GatheringOps extends CrossDeviceOps {
     values: readonly DistributedValues<IndexedSlices>[],
     call: ResolvedOptions,
   ): Promise<Value[]> {
-    if (values.length === 0) return [];
     const own = values.map(({ values: slices }) => concatenateSlices(slices));
     const joining = this.allReduce(op, own, this.#group.rank, ownPart(call));
     return (await joining.catch(this.#retell)) as Value[];

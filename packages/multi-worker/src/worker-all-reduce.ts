@@ -16,15 +16,13 @@ import {
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
-  splitBySparsity,
-  stitchValues,
   type Tensor,
   tensor,
   type Value,
   ValueError,
   type World,
 } from '@coll/core';
-import { partOf, RankNames } from '@coll/core/internal';
+import { bySparsity, partOf, RankNames, withTargetsAt } from '@coll/core/internal';
 import { copyToDevice, devicesMatch, mirror, processWorld, sameDevice, viewOnDevice } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
@@ -187,19 +185,15 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     this.#requireComponents(values);
-    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
-    const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
-    const pairs = dense.map(densified).map((value): ReadyPair => [value, value]);
-    const reduced = pairs.length > 0 ? await super.batchReduceImplementation(op, pairs, own) : [];
-    const joined = await this.#gathering?.batchReduce(
-      op,
-      sparse.map((value) => [value, value] as const),
-      partOf(call),
+    const onItself = (value: DistributedValues<Value>): ReadyPair => [value, value];
+    return bySparsity(
+      values,
+      (dense, indices) => {
+        const pairs = dense.map((value) => onItself(densified(value)));
+        return super.batchReduceImplementation(op, pairs, withTargetsAt(indices, call));
+      },
+      (sparse) => (this.#gathering as GatheringOps).batchReduce(op, sparse.map(onItself), partOf(call)),
     );
-    return stitchValues<PossiblyMirrored>([
-      [reduced, denseIndices],
-      [joined ?? [], sparseIndices],
-    ]);
   }
 
   #requireComponents(values: readonly DistributedValues<Value>[]): void {

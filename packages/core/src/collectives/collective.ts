@@ -116,6 +116,12 @@ export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): s
     : undefined;
 }
 
+/** The reason why an op does not combine indexed slices; undefined if it does. */
+export function refusedSparse(op: CollectiveOp | ReduceOp): string | undefined {
+  if (['sum', 'mean'].includes(op.toLowerCase())) return undefined;
+  return `indexed slices support sum and mean, but not ${op}: make them dense first`;
+}
+
 /** The message for an op that is not one of `collectiveOps`. */
 export function unknownOp(op: unknown): string {
   return `unknown op ${quote(op)}; it must be one of ${collectiveOps.join(', ')}`;

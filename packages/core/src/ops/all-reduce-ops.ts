@@ -6,12 +6,12 @@ import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
 import { type DenseBatch, perReplica, type ValueLists } from '../replicas/batch.js';
-import { partOf, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
+import { partOf, type ResolvedOptions, runOptionsOf, withTargetsAt } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import { drive, type Work } from '../runtime/drive.js';
 import type { Engine, EngineRequest, EngineResolution } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { splitBySparsity, stitchValues } from '../sparse/sparse.js';
+import { bySparsity } from '../sparse/by-sparsity.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { logFirst } from '../support/logger.js';
@@ -199,30 +199,18 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#setup.fallback.gather(value, destinations, axis, partOf(call));
   }
 
+  /** All-reduces values that have a dense component, and then those without one. */
   #allReduceValues(
     op: ReduceOp,
     values: readonly DistributedValues<Value>[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    return values.every(isWhollyDense)
-      ? this.#allReduceDense(op, values, call)
-      : this.#allReduceMixed(op, values, call);
-  }
-
-  /** All-reduces values that have a dense component, and then those without one. */
-  async #allReduceMixed(
-    op: ReduceOp,
-    values: readonly DistributedValues<Value>[],
-    call: ResolvedOptions,
-  ): Promise<PossiblyMirrored[]> {
-    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
-    const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
-    const reduced = dense.length > 0 ? await this.#allReducePartlyDense(op, dense, own) : [];
-    const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
-    return stitchValues<PossiblyMirrored>([
-      [reduced, denseIndices],
-      [gathered, sparseIndices],
-    ]);
+    if (values.every(isWhollyDense)) return this.#allReduceDense(op, values, call);
+    return bySparsity(
+      values,
+      (dense, indices) => this.#allReducePartlyDense(op, dense, withTargetsAt(indices, call)),
+      (sparse) => this.#reduceSparse(op, sparse, call),
+    );
   }
 
   #allReducePartlyDense(

@@ -1,7 +1,7 @@
 import { ReduceOp } from '../collectives/reduce-op.js';
 import type { ResolvedOptions } from '../runtime/call-options.js';
+import { bySparsity } from '../sparse/by-sparsity.js';
 import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
-import { splitBySparsity, stitchValues } from '../sparse/sparse.js';
 import type { Destinations } from '../values/destinations.js';
 import { DistributedValues, type PossiblyMirrored } from '../values/distributed-values.js';
 import type { IndexedSlices, Value } from '../values/indexed-slices.js';
@@ -26,23 +26,23 @@ export async function reduceUnique(
   call: ResolvedOptions,
   reducer: Reducer,
 ): Promise<PossiblyMirrored[]> {
-  const { denseIndices, sparseIndices } = splitBySparsity(pairs.map(([value]) => value));
   const pairsAt = (indices: readonly number[]) => indices.map((index) => pairs[index] as ReadyPair);
-  const [dense, sparse] = [pairsAt(denseIndices), pairsAt(sparseIndices)];
-  const reduced = dense.length > 0 ? await reducer.reduce(op, dense, call) : [];
   const isMean = op === ReduceOp.MEAN;
-  const shared = { ...call, sharedResult: true };
-  const sums = sparse.length > 0 ? await reducer.reduce(isMean ? ReduceOp.SUM : op, sparse, shared) : [];
-  const unique = sums.map((sum, index) => {
-    const slices = (sum instanceof DistributedValues ? sum.primary : sum) as IndexedSlices;
-    const [{ values }, destinations] = sparse[index] as ReadyPair;
-    const result = isMean ? deduplicatedMean(slices, values.length * reducer.workerCount) : deduplicate(slices);
-    return reducer.place(result, destinations, call);
-  });
-  return stitchValues<PossiblyMirrored>([
-    [reduced, denseIndices],
-    [await Promise.all(unique), sparseIndices],
-  ]);
+  const reduceSparse = async (sparse: readonly ReadyPair[]) => {
+    const sums = await reducer.reduce(isMean ? ReduceOp.SUM : op, sparse, { ...call, sharedResult: true });
+    const unique = sums.map((sum, index) => {
+      const slices = (sum instanceof DistributedValues ? sum.primary : sum) as IndexedSlices;
+      const [{ values }, destinations] = sparse[index] as ReadyPair;
+      const result = isMean ? deduplicatedMean(slices, values.length * reducer.workerCount) : deduplicate(slices);
+      return reducer.place(result, destinations, call);
+    });
+    return Promise.all(unique);
+  };
+  return bySparsity(
+    pairs.map(([value]) => value),
+    (_, indices) => reducer.reduce(op, pairsAt(indices), call),
+    (_, indices) => reduceSparse(pairsAt(indices)),
+  );
 }
 
 /** The only component of a value. If the component is sparse, it has every index once. */

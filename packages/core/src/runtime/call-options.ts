@@ -152,6 +152,11 @@ export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions)
   return { options, signal, sharedResult, turn };
 }
 
+/** The options of a call for some of its values, which have the given indices. */
+export function withTargetsAt(indices: readonly number[], call: ResolvedOptions): ResolvedOptions {
+  return call.targets ? { ...call, targets: indices.map((index) => call.targets?.[index]) } : call;
+}
+
 /** Whether the option `name` is set. @throws ValueError unless its value is a boolean or undefined */
 function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): boolean {
   const { [name]: flag = false } = call;
