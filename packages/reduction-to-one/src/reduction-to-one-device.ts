@@ -26,6 +26,7 @@ import {
   isDirect,
   knownOptions,
   optionsOf,
+  refusedSparse,
   toAccumulator,
   type ValueLists,
   type Work,
@@ -191,12 +192,8 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     const sparse = values.filter((value) => value instanceof IndexedSlices);
     if (sparse.length === 0) return this.#combinedDense(op, values as readonly Tensor[]);
     const isMean = op === ReduceOp.MEAN;
-    if (!isMean && op !== ReduceOp.SUM)
-      throw new ValueError(
-        'ERR_COLL_REFUSED',
-        `reduce: indexed slices support sum and mean, but not ${op}; make them dense first`,
-        { operation: 'reduce' },
-      );
+    const refused = refusedSparse(op);
+    if (refused) throw new ValueError('ERR_COLL_REFUSED', `reduce: ${refused}`, { operation: 'reduce' });
     if (sparse.length < values.length) return combineMixed(isMean ? 'mean' : 'sum', values);
     const joined = sparse.length === 1 ? (sparse[0] as IndexedSlices) : concatenateSlices(sparse);
     return isMean ? divideByN(joined, values.length) : joined;

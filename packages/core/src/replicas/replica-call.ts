@@ -1,8 +1,8 @@
 import { lostBufferError } from '../collectives/call-errors.js';
 import type { Purpose } from '../collectives/caller-request.js';
-import { collectiveOp } from '../collectives/collective.js';
+import { collectiveOp, refusedArithmetic, refusedSparse } from '../collectives/collective.js';
 import { CommunicationOptions } from '../collectives/communication-options.js';
-import { ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
+import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
 import { requireAxis } from '../kernels/concat-along.js';
 import {
   type CallOptions,
@@ -246,15 +246,11 @@ function resolve(options: ReplicaCallOptions | CallOptions | undefined) {
 
 /** @throws ValueError for a value that the op does not support */
 function requireReducible(op: ReduceOp, values: readonly Value[]): void {
-  const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
-  if (!isSum && values.some(isIndexedSlices))
-    throw refused(`indexed slices support sum and mean, but not ${op}: make them dense first`);
-  if (op === ReduceOp.MEAN && values.some(({ dtype }) => dtype === 'bool'))
-    throw refused('the mean of bool is not defined: convert to a number type first');
-}
-
-function refused(told: string): ValueError {
-  return new ValueError('ERR_COLL_REFUSED', `all-reduce: ${told}`, { operation: 'all-reduce' });
+  for (const value of values) {
+    const refused = isIndexedSlices(value) ? refusedSparse(op) : refusedArithmetic(collectiveOp(op), value.dtype);
+    if (refused !== undefined)
+      throw new ValueError('ERR_COLL_REFUSED', `all-reduce: ${refused}`, { operation: 'all-reduce' });
+  }
 }
 
 /** @throws ValueError for a root that is not a replica */

@@ -1,6 +1,6 @@
 import { lostBufferError } from '../collectives/call-errors.js';
 import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
-import { type Collective, type CollectiveOp, collectiveOp, nameOf } from '../collectives/collective.js';
+import { type Collective, type CollectiveOp, collectiveOp, nameOf, refusedSparse } from '../collectives/collective.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { ResolvedOptions } from '../runtime/call-options.js';
@@ -250,8 +250,7 @@ export class ReplicaCollectives {
     for (const value of values) {
       let refused: string | undefined;
       if (!('data' in value)) {
-        if (op !== 'sum' && op !== 'mean')
-          refused = `indexed slices support sum and mean, but not ${op}: make them dense first`;
+        refused = refusedSparse(op);
       } else if (value.dtype !== dtype) {
         dtype = value.dtype;
         refused = this.#communicator.refuses(collective, dtype);

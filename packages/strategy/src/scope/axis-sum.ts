@@ -12,7 +12,7 @@ import {
   WrongTypeError,
   zeros,
 } from '@coll/core';
-import { decodeNumber, encodeNumber, quote } from '@coll/core/internal';
+import { decodeNumber, encodeNumber, quote, refusedArithmetic } from '@coll/core/internal';
 import { divide, isFloating, quotientOf } from '@coll/core/plugin';
 import type { WorkerGroup } from './worker-group.js';
 
@@ -32,10 +32,9 @@ export function requireSummable(op: ReduceOp, axis: Axis): void {
 
 /** Checks that the mean of the values is defined. @throws ValueError for bool */
 export function requireDivisible(values: readonly Tensor[]): void {
-  if (!values.some(({ dtype }) => dtype === 'bool')) return;
-  throw new ValueError('ERR_COLL_REFUSED', 'reduce: the mean of bool is not defined: convert to a number type first', {
-    operation: 'reduce',
-  });
+  const isBool = values.some(({ dtype }) => dtype === 'bool');
+  const refused = isBool ? refusedArithmetic('mean', 'bool') : undefined;
+  if (refused) throw new ValueError('ERR_COLL_REFUSED', `reduce: ${refused}`, { operation: 'reduce' });
 }
 
 /**
