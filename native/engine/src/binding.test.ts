@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { cureFor, describeAttempts, findBinding, platformPackage, published } from './binding.js';
+import { adviceFor, describeAttempts, findBinding, platformPackage, published } from './binding.js';
 import { nativeInterface } from './native-binding.js';
 
 const binding = { interface: nativeInterface, simd: 'none' };
@@ -102,8 +102,8 @@ describe('cureFor', () => {
     ['@coll/native-freebsd-x64', true, undefined],
     ['COLL_NATIVE_PATH=/x.node', false, 'unset COLL_NATIVE_PATH, or set it to a binary that can be loaded'],
     ['/checkout/build/release/coll_native.node', false, 'npm run build in the checkout'],
-  ])('returns what to do about %s (missing: %s)', (place, isMissing, cure) => {
-    expect(cureFor([{ place, failure, isMissing }])).toBe(cure);
+  ])('returns what to do about %s (missing: %s)', (place, isMissing, advice) => {
+    expect(adviceFor([{ place, failure, isMissing }])).toBe(advice);
   });
 
   it('knows the platforms that are packed', async () => {

@@ -44,7 +44,7 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
 /**
  * What to do about a failed search; undefined on a platform for which no binary is published.
  */
-export function cureFor(attempts: readonly Attempt[]): string | undefined {
+export function adviceFor(attempts: readonly Attempt[]): string | undefined {
   const { place = '', isMissing } = attempts.at(-1) ?? {};
   if (place.startsWith(common.variable)) return `unset ${common.variable}, or set it to a binary that can be loaded`;
   if (!place.startsWith('@coll/')) return 'npm run build in the checkout';

@@ -105,7 +105,7 @@ describe('a calibration', () => {
   });
 });
 
-describe('thresholds that are told', () => {
+describe('thresholds that are configured', () => {
   it('come from COLL_THRESHOLDS, completed with the usual ones', () => {
     expect(ownThresholds({})).toBeUndefined();
     expect(ownThresholds({ COLL_THRESHOLDS: '' })).toBeUndefined();

@@ -41,12 +41,12 @@ export interface CalibrationOptions {
 // Increase it when a calibration measures in another way.
 const version = 2;
 
-let told: Thresholds | undefined;
+let configured: Thresholds | undefined;
 let known: Calibration | undefined;
 
 /** Sets the thresholds for this thread, whatever `COLL_THRESHOLDS` states; undefined restores the default. */
 export function tellThresholds(thresholds: Thresholds | undefined): void {
-  told = thresholds;
+  configured = thresholds;
 }
 
 /**
@@ -62,11 +62,11 @@ export function calibration(binding: Pick<NativeBinding, 'calibrate'>): Calibrat
 }
 
 /**
- * The thresholds that this process was told to use; undefined if none.
+ * The thresholds that were set for this process; undefined if none were.
  * @throws ValueError for a value of `COLL_THRESHOLDS` that is not valid
  */
 export function ownThresholds(environment: CalibrationOptions['environment'] = process.env): Calibration | undefined {
-  if (told) return { thresholds: told, source: 'option', detail: 'set by configureNative' };
+  if (configured) return { thresholds: configured, source: 'option', detail: 'set by configureNative' };
   const variable = environment['COLL_THRESHOLDS'];
   if (!variable) return undefined;
   return { thresholds: parseThresholds(variable), source: 'COLL_THRESHOLDS', detail: 'set by COLL_THRESHOLDS' };
@@ -105,8 +105,8 @@ export function describeCalibration({ thresholds, source, detail }: Calibration)
     `streaming from ${sizeOf(streamedBytes)}`,
     `helpers from ${sizeOf(helpedBytes)}, woken for ${sizeOf(wakingBytes)}`,
   ];
-  const isTold = source === 'option' || source === 'COLL_THRESHOLDS';
-  return `${sizes.join(', ')} (${isTold ? detail : `${source}: ${detail}`})`;
+  const isConfigured = source === 'option' || source === 'COLL_THRESHOLDS';
+  return `${sizes.join(', ')} (${isConfigured ? detail : `${source}: ${detail}`})`;
 }
 
 /** The folder of this user's cached calibrations; undefined if there is none. */

@@ -40,8 +40,8 @@ export function configureNative(options: NativeOptions): void {
   const { helperThreads, thresholds } = optionsOf(options, '{ helperThreads: 3 }', nativeOptions);
   const isCount = Number.isInteger(helperThreads) && Number(helperThreads) >= 0 && Number(helperThreads) <= mostHelpers;
   if (helperThreads !== undefined && !isCount) {
-    const told = `helperThreads must be a whole number from 0 to ${mostHelpers}, got ${quote(helperThreads)}`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `helperThreads must be a whole number from 0 to ${mostHelpers}, got ${quote(helperThreads)}`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   const sizes = thresholds === undefined ? undefined : completed(thresholds, 'thresholds');
   if (Object.hasOwn(options, 'helperThreads')) tellHelperThreads(helperThreads);

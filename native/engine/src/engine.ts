@@ -1,7 +1,7 @@
 import { CollError, type Engine } from '@coll/core';
 import { requireJoin } from '@coll/core/internal';
 import { createThreadGroup } from '@coll/core/plugin';
-import { type BindingSearch, cureFor, describeAttempts, findBinding } from './binding.js';
+import { adviceFor, type BindingSearch, describeAttempts, findBinding } from './binding.js';
 import { calibration } from './calibration.js';
 import type { NativeBinding } from './native-binding.js';
 import { NativeCommunicator } from './native-communicator.js';
@@ -31,7 +31,7 @@ export const native: Engine = {
   probe() {
     const found = search();
     if ('binding' in found) return { available: true };
-    return { available: false, reason: reasonOf(found), cure: cureFor(found.attempts) };
+    return { available: false, reason: reasonOf(found), advice: adviceFor(found.attempts) };
   },
   communicator: (size, algorithm) => new NativeCommunicator(nativeBinding(), size, algorithm),
   createGroup(options) {

@@ -255,10 +255,10 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
 function requireOwnThread(board: SharedArrayBuffer, rank: number): void {
   const other = joined.get(board);
   if (other !== undefined && other !== rank) {
-    const told = `rank ${rank} must join from another thread than rank ${other}: a native call blocks its thread until all ranks arrive, so two ranks in one thread would deadlock`;
-    const cure =
+    const message = `rank ${rank} must join from another thread than rank ${other}: a native call blocks its thread until all ranks arrive, so two ranks in one thread would deadlock`;
+    const advice =
       'join each rank in its own thread, or use native.communicator(size, algorithm), which takes the buffers of all ranks at once';
-    throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { rank });
+    throw new ValueError('ERR_COLL_VALUE', `${message}; ${advice}`, { rank });
   }
   joined.set(board, rank);
 }

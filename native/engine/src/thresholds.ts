@@ -103,6 +103,6 @@ function isWithin(name: keyof Thresholds, value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 }
 
-function invalid(told: string): ValueError {
-  return new ValueError('ERR_COLL_VALUE', told);
+function invalid(message: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', message);
 }

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import '@coll/core';
 import { expect, it } from 'vitest';
 
-it('threads log once that the binary cannot be loaded, with the reason of the loader and the cures', async () => {
+it('threads log once that the binary cannot be loaded, with the reason of the loader and what to do', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-broken-'));
   const broken = path.join(folder, 'broken.node');
   writeFileSync(broken, 'not a library');
@@ -19,10 +19,10 @@ it('threads log once that the binary cannot be loaded, with the reason of the lo
   };
   const lines = (await Promise.all([start(), start(), start()])).flat();
   rmSync(folder, { recursive: true });
-  const told = `warn: using the wasm engine: native was refused (its binary cannot be loaded; tried COLL_NATIVE_PATH=${broken} (`;
-  const cures =
+  const message = `warn: using the wasm engine: native was refused (its binary cannot be loaded; tried COLL_NATIVE_PATH=${broken} (`;
+  const advice =
     "unset COLL_NATIVE_PATH, or set it to a binary that can be loaded, or choose this engine: engine: 'wasm'";
-  expect(lines).toEqual([expect.stringContaining(told)]);
-  expect(lines[0]).toContain(cures);
+  expect(lines).toEqual([expect.stringContaining(message)]);
+  expect(lines[0]).toContain(advice);
   expect(lines[0]).toMatch(/broken\.node: .+/);
 });

@@ -33,8 +33,8 @@ export function disagreementOf(announced: Float64Array, size: number, names: rea
   const fields = announced.length / size;
   for (let rank = 0; rank < size; rank++)
     table.announcedBy(rank).set(announced.subarray(rank * fields, (rank + 1) * fields));
-  const told = 'ranks disagree about a collective; all ranks must make the same calls in the same order';
-  return table.mismatch(names) ?? new InternalError('ERR_COLL_MISMATCH', told);
+  const message = 'ranks disagree about a collective; all ranks must make the same calls in the same order';
+  return table.mismatch(names) ?? new InternalError('ERR_COLL_MISMATCH', message);
 }
 
 function isBindingError(failure: unknown): failure is BindingError {

@@ -85,8 +85,8 @@ function postOf(bytes: ArrayBuffer, from: number, rank: number): Post {
 function requireShort(bytes: number, rank: number, peer: number): void {
   if (bytes <= mostBytes) return;
   const operation = `send to rank ${peer}`;
-  const told = `a message over MPI must have at most ${mostBytes} bytes, got ${bytes}; send it in parts`;
-  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
+  const message = `a message over MPI must have at most ${mostBytes} bytes, got ${bytes}; send it in parts`;
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${message}`, { operation, rank });
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {

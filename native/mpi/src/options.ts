@@ -43,8 +43,8 @@ export function resolveMpiOptions(
   const given = optionsOf(options, '{ defaultTimeoutSeconds: 60 }', mpiOptions);
   const { defaultTimeoutSeconds = usualTimeoutSeconds, halfPrecision = 'stored' } = given;
   if (typeof defaultTimeoutSeconds !== 'number' || !(defaultTimeoutSeconds >= 0)) {
-    const told = `must be a number of seconds, 0 or more, got ${quote(defaultTimeoutSeconds)}`;
-    throw new ValueError('ERR_COLL_VALUE', `mpi: defaultTimeoutSeconds ${told}`);
+    const message = `must be a number of seconds, 0 or more, got ${quote(defaultTimeoutSeconds)}`;
+    throw new ValueError('ERR_COLL_VALUE', `mpi: defaultTimeoutSeconds ${message}`);
   }
   if (halfPrecision !== 'stored' && halfPrecision !== 'float32')
     throw new ValueError(

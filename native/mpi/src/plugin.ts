@@ -75,9 +75,9 @@ async function openWorkers({ rank, size }: { readonly rank: number; readonly siz
   if (launcherOfMpi() === undefined) return undefined;
   const group = await openMpiGroup();
   if (group.rank === rank && group.size === size) return group;
-  const told = `MPI has this process as rank ${group.rank} of ${group.size}, the cluster as worker ${rank} of ${size}`;
+  const message = `MPI has this process as rank ${group.rank} of ${group.size}, the cluster as worker ${rank} of ${size}`;
   await group.close();
-  throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${told}: leave the workers to the launcher's variables`, {
+  throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${message}: leave the workers to the launcher's variables`, {
     rank,
     operation: 'start',
   });

@@ -26,8 +26,8 @@ it('accepts any number of ranks without a launcher, and under coll run, which st
 });
 
 it('refuses the library of another launcher, and says what to do', () => {
-  const cure = 'start the program with the mpirun of MPICH, or set COLL_MPI_LIB to the library of Open MPI';
-  const told = 'mpi: Open MPI started 4 processes, but MPICH 4 (/lib/libmpich.so.12) sees 1';
+  const advice = 'start the program with the mpirun of MPICH, or set COLL_MPI_LIB to the library of Open MPI';
+  const message = 'mpi: Open MPI started 4 processes, but MPICH 4 (/lib/libmpich.so.12) sees 1';
   let error: unknown;
   try {
     requireLauncher(facts(1), openMpi);
@@ -38,6 +38,6 @@ it('refuses the library of another launcher, and says what to do', () => {
   expect(error).toMatchObject({
     code: 'ERR_COLL_CLUSTER',
     rank: 1,
-    message: `${told}: the library belongs to another launcher: ${cure}`,
+    message: `${message}: the library belongs to another launcher: ${advice}`,
   });
 });

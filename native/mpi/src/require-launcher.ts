@@ -10,7 +10,7 @@ import type { Facts } from './mpi-binding.js';
 export function requireLauncher(facts: Facts, membership: Membership | undefined): void {
   const { size, launcher, rank } = membership ?? {};
   if (size === undefined || launcher === undefined || launcher === 'coll run' || size === facts.size) return;
-  const told = `${launcher} started ${size} processes, but ${facts.version} (${facts.path}) sees ${facts.size}`;
-  const cure = `the library belongs to another launcher: start the program with the mpirun of ${facts.abi}, or set COLL_MPI_LIB to the library of ${launcher}`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${told}: ${cure}`, { rank, operation: 'start' });
+  const message = `${launcher} started ${size} processes, but ${facts.version} (${facts.path}) sees ${facts.size}`;
+  const advice = `the library belongs to another launcher: start the program with the mpirun of ${facts.abi}, or set COLL_MPI_LIB to the library of ${launcher}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${message}: ${advice}`, { rank, operation: 'start' });
 }

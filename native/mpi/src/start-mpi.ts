@@ -82,9 +82,9 @@ async function start(): Promise<StartedMpi> {
   const found = library();
   if ('failure' in found) throw new CollError('ERR_COLL_REFUSED', `mpi: ${found.failure}`);
   if (!claimPmi('mpi')) {
-    const told = 'a process group of @coll/processes has met through the PMI connection of the launcher';
-    const cure = 'which serves one user: import @coll/mpi/register before the first group opens, or do not start MPI';
-    throw new CollError('ERR_COLL_REFUSED', `mpi: ${told}, ${cure}`);
+    const message = 'a process group of @coll/processes has met through the PMI connection of the launcher';
+    const advice = 'which serves one user: import @coll/mpi/register before the first group opens, or do not start MPI';
+    throw new CollError('ERR_COLL_REFUSED', `mpi: ${message}, ${advice}`);
   }
   const { binding } = found;
   if (isMainThread) {
@@ -104,8 +104,8 @@ async function start(): Promise<StartedMpi> {
 /** MPI belongs to the main thread, whose exit ends it. @throws RuntimeError unless MPI has been started */
 function requireStarted({ size }: Facts): void {
   if (size > 0) return;
-  const told = 'a worker thread cannot start MPI: open a group in the main thread first';
-  throw new RuntimeError('ERR_COLL_CONTEXT', `mpi: ${told}`, { operation: 'start' });
+  const message = 'a worker thread cannot start MPI: open a group in the main thread first';
+  throw new RuntimeError('ERR_COLL_CONTEXT', `mpi: ${message}`, { operation: 'start' });
 }
 
 /** Leaves the groups of this thread. */

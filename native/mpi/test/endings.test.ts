@@ -5,7 +5,7 @@ import { type Launcher, mpiruns, run } from './launchers.ts';
 const program = fileURLToPath(new URL('./fixtures/ending.ts', import.meta.url));
 
 /** What a rank has printed. */
-interface Told {
+interface Report {
   readonly rank: number;
   readonly code?: string;
   readonly culprit?: number;
@@ -17,7 +17,7 @@ interface Told {
 interface Ending {
   /** The exit code of the launcher. */
   readonly code: number;
-  readonly told: readonly Told[];
+  readonly reports: readonly Report[];
   readonly errors: string;
 }
 
@@ -28,12 +28,12 @@ async function endingOf(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ending> {
   const { code, lines, errors } = await run(launcher, ranks, [program, how], env);
-  const told = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Told);
-  return { code, told, errors };
+  const reports = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Report);
+  return { code, reports, errors };
 }
 
 /** The errors of the ranks that printed one; a launcher may have killed others before that. */
-const errorsIn = ({ told }: Ending) => [...new Set(told.map(({ code, culprit }) => `${code} ${culprit}`))];
+const errorsIn = ({ reports }: Ending) => [...new Set(reports.map(({ code, culprit }) => `${code} ${culprit}`))];
 
 describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('under %s', (_, launcher) => {
   const test = it.skipIf(launcher.missing !== undefined);
@@ -63,7 +63,7 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
   test('ranks that wait for a stopped rank time out, name it, and end the job', async () => {
     const ending = await endingOf(launcher, 'silent');
     expect(ending.code, ending.errors).toBe(3);
-    const [first] = ending.told;
+    const [first] = ending.reports;
     expect(first).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
     expect(first?.message).toMatch(/rank 2 did not arrive at all-reduce sum/);
     expect(first?.millis).toBeLessThan(10_000);
@@ -72,8 +72,8 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
   test('a late rank gets the deadline error of the others', async () => {
     const ending = await endingOf(launcher, 'late');
     expect(ending.code, ending.errors).toBe(3);
-    expect(ending.told.every(({ code }) => code === 'ERR_COLL_DEADLINE')).toBe(true);
-    expect(ending.told.length).toBeGreaterThan(0);
+    expect(ending.reports.every(({ code }) => code === 'ERR_COLL_DEADLINE')).toBe(true);
+    expect(ending.reports.length).toBeGreaterThan(0);
   });
 
   test.each(['mismatch', 'checked'])('calls of other lengths fail on all ranks, %s', async (how) => {
@@ -85,31 +85,31 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
   test('a call of the library itself never meets a known call of a program', async () => {
     const ending = await endingOf(launcher, 'internal meeting');
     expect(ending.code, ending.errors).toBe(3);
-    expect(ending.told.length).toBeGreaterThan(0);
-    expect(ending.told.every(({ code }) => code === 'ERR_COLL_DEADLINE')).toBe(true);
+    expect(ending.reports.length).toBeGreaterThan(0);
+    expect(ending.reports.every(({ code }) => code === 'ERR_COLL_DEADLINE')).toBe(true);
   });
 
   test('an access of WebAssembly out of bounds is an exception after the start of MPI', async () => {
     const ending = await endingOf(launcher, 'memory trap');
     expect(ending, ending.errors).toMatchObject({
       code: 0,
-      told: [{ rank: 0, message: 'memory access out of bounds' }],
+      reports: [{ rank: 0, message: 'memory access out of bounds' }],
     });
   });
 
   test('a communicator blocks its thread for a synchronous call, and the job ends with code 0', async () => {
     const ending = await endingOf(launcher, 'blocked thread');
-    expect(ending, ending.errors).toMatchObject({ code: 0, told: [{ rank: 0, sum: 3 }] });
+    expect(ending, ending.errors).toMatchObject({ code: 0, reports: [{ rank: 0, sum: 3 }] });
   });
 
   const other = mpiruns.find(({ name }) => name !== launcher.name);
   const foreign = launcher.name.includes('Open MPI') ? 'libmpich.so.12' : 'libmpi.so.40';
   it.skipIf(launcher.missing !== undefined || other?.missing !== undefined)(
-    'the library of the other MPI is refused, with the cure',
+    'the library of the other MPI is refused, with advice',
     async () => {
       const ending = await endingOf(launcher, 'blocked thread', 2, { COLL_MPI_LIB: foreign });
       expect(ending.code, ending.errors).not.toBe(0);
-      const [first] = ending.told;
+      const [first] = ending.reports;
       expect(first).toMatchObject({ code: 'ERR_COLL_CLUSTER' });
       expect(first?.message).toMatch(/started 2 processes, but .* sees 1: .*start the program with the mpirun of/);
     },
@@ -117,7 +117,7 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
 
   test('a library that is not there is refused, with its name', async () => {
     const ending = await endingOf(launcher, 'blocked thread', 1, { COLL_MPI_LIB: '/nowhere/libmpi.so' });
-    expect(ending.told[0]).toMatchObject({ code: 'ERR_COLL_REFUSED' });
-    expect(ending.told[0]?.message).toContain('/nowhere/libmpi.so');
+    expect(ending.reports[0]).toMatchObject({ code: 'ERR_COLL_REFUSED' });
+    expect(ending.reports[0]?.message).toContain('/nowhere/libmpi.so');
   });
 });

@@ -28,7 +28,7 @@ function missingCommand(command: string): string | undefined {
 }
 const missingTool = (tool: string | undefined, variable: string) => (tool ? undefined : `${variable} names no tool`);
 
-// More ranks than cores, which Open MPI refuses and lets spin without being told; and root, in containers.
+// By default Open MPI refuses more ranks than cores, lets them spin, and refuses to run as root, as containers do.
 const openMpiOptions = [
   ...['--allow-run-as-root', '--oversubscribe'],
   // Containers may not read the memory of other processes.

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { expectedFailures, type Told } from '../../../packages/multi-worker/test/failing-scenarios.ts';
+import { expectedFailures, type Outcome } from '../../../packages/multi-worker/test/failing-scenarios.ts';
 import { blockingScenarios, scenarios } from '../../../packages/multi-worker/test/worker-scenarios.ts';
 import { mpiruns } from './launchers.ts';
 import { resultsOf } from './results.ts';
@@ -29,10 +29,10 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))(
     });
 
     test.each(Object.keys(expectedFailures).filter(isHere))('reports %s to all workers', async (scenario) => {
-      const told = (await resultsOf(launcher, 2, [program, scenario])) as [Told, ...Told[]][];
+      const outcomes = (await resultsOf(launcher, 2, [program, scenario])) as [Outcome, ...Outcome[]][];
       const [code, words] = expectedFailures[scenario as keyof typeof expectedFailures];
-      expect([...new Set(told.flat().map((each) => each.code))], JSON.stringify(told)).toEqual([code]);
-      for (const [{ message, rank }] of told) {
+      expect([...new Set(outcomes.flat().map((each) => each.code))], JSON.stringify(outcomes)).toEqual([code]);
+      for (const [{ message, rank }] of outcomes) {
         expect(message).toMatch(words);
         if (!code.endsWith('MISMATCH')) continue;
         expect(rank).toBe(2);

@@ -48,9 +48,9 @@ export function disagreement(asked: readonly Asked[]): CollError | undefined {
   const usual = asked.reduce((best, one) => (countOf(one) > countOf(best) ? one : best));
   const odd = asked.findLast((one) => textOf(one.request) !== textOf(usual.request));
   if (!odd) return undefined;
-  const told = `rank ${odd.rank} asks for ${textOf(odd.request)}, others for ${textOf(usual.request)}`;
+  const text = `rank ${odd.rank} asks for ${textOf(odd.request)}, others for ${textOf(usual.request)}`;
   const details: ErrorDetails = { rank: odd.rank, operation: usual.request.operation };
-  const message = `${told}: all ranks must issue the same collectives in the same order`;
+  const message = `${text}: all ranks must issue the same collectives in the same order`;
   if (odd.request.operation !== usual.request.operation)
     return new InternalError('ERR_COLL_MISMATCH', message, details);
   if (odd.request.dtype !== usual.request.dtype) return new InternalError('ERR_COLL_DTYPE_MISMATCH', message, details);

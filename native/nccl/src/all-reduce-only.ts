@@ -17,8 +17,8 @@ export class AllReduceOnly extends CrossDeviceOps {
 }
 
 function refuse(operation: string): never {
-  const told =
+  const message =
     'with several processes, NCCL only all-reduces dense values whose results stay on the same GPUs, and gathers values in GPU memory';
-  const cure = 'for other operations use CollectiveAllReduce of @coll/multi-worker, which executes them on the host';
-  throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `${operation}: ${told}: ${cure}`, { operation });
+  const advice = 'for other operations use CollectiveAllReduce of @coll/multi-worker, which executes them on the host';
+  throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `${operation}: ${message}: ${advice}`, { operation });
 }

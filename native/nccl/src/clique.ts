@@ -172,15 +172,15 @@ export class Clique {
   fail(error: CollError): Promise<CollError> {
     // The parent clique reports the failure to the other processes.
     if (this.#parent && !this.#parent.isClosed) this.#end(error, () => (this.#parent as Clique).fail(error));
-    else this.#end(error, () => this.#toldPeers(error));
+    else this.#end(error, () => this.#failPeers(error));
     return this.#failure as Promise<CollError>;
   }
 
-  #end(error: CollError, told: () => Promise<CollError>): void {
+  #end(error: CollError, failure: () => Promise<CollError>): void {
     if (this.#failure) return;
     this.#failed = error;
     // Deferred, because reporting the failure may call this method again.
-    this.#failure = Promise.resolve().then(told);
+    this.#failure = Promise.resolve().then(failure);
     this.#ending.abort(error);
     this.binding.abort(this.#handle, error.message);
     for (const part of this.#parts) part.#end(error, () => this.#failure as Promise<CollError>);
@@ -235,8 +235,8 @@ export class Clique {
 
   #closedError(): CollError {
     const [operation = 'close'] = [...this.#pending.values(), ...this.#waiting];
-    const told = `${operation}: the NCCL group "${this.members.name}" was closed`;
-    return new RuntimeError('ERR_COLL_CLOSED', told, { operation });
+    const message = `${operation}: the NCCL group "${this.members.name}" was closed`;
+    return new RuntimeError('ERR_COLL_CLOSED', message, { operation });
   }
 
   /** Ends the group with an error if a call of this process waits for a process that has left. */
@@ -244,8 +244,8 @@ export class Clique {
     if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
     const { rank } = this.#left;
     const operation = [...this.#pending.values(), ...this.#waiting].at(-1) ?? 'collective';
-    const told = `${operation}: rank ${rank} has left the NCCL group "${this.members.name}" and cannot take part in further collectives`;
-    void this.fail(new RuntimeError('ERR_COLL_CLOSED', told, { operation, rank }));
+    const message = `${operation}: rank ${rank} has left the NCCL group "${this.members.name}" and cannot take part in further collectives`;
+    void this.fail(new RuntimeError('ERR_COLL_CLOSED', message, { operation, rank }));
   }
 
   /** Describes what the local ranks are doing, for error messages of the other processes. */
@@ -282,14 +282,14 @@ export class Clique {
     });
   }
 
-  async #toldPeers(found: CollError): Promise<CollError> {
+  async #failPeers(found: CollError): Promise<CollError> {
     const { board } = this.members;
     const state = this.#state();
     const error = board ? await withLostRank(found, board) : found;
     this.#failed = error;
     const peers = await board?.tell(error, state);
     if (!peers || peers.size === 0) return error;
-    const told = [...peers].map(([rank, doing]) => `rank ${rank} was ${doing}`).join(', ');
+    const others = [...peers].map(([rank, doing]) => `rank ${rank} was ${doing}`).join(', ');
     const Kind = error.constructor as new (...args: ConstructorParameters<typeof CollError>) => CollError;
     const { code, message, operation, cause } = error;
     // A lost process does not answer.
@@ -309,7 +309,7 @@ export class Clique {
       ...(rank === undefined ? {} : { rank }),
       ...(operation === undefined ? {} : { operation }),
     };
-    this.#failed = new Kind(code, `${message}; ${told}`, details);
+    this.#failed = new Kind(code, `${message}; ${others}`, details);
     return this.#failed;
   }
 }

@@ -164,8 +164,8 @@ async function agree(exchange: Exchange, member: number, devices: number) {
   const cards = shown.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as Card);
   const odd = cards.findIndex((other) => other.version !== cards[0]?.version);
   if (odd >= 0) {
-    const told = `process 0 has NCCL ${cards[0]?.version}, process ${odd} has ${cards[odd]?.version}`;
-    throw new CollError('ERR_COLL_NCCL', `connect: ${told}; all processes must use the same release`, {
+    const message = `process 0 has NCCL ${cards[0]?.version}, process ${odd} has ${cards[odd]?.version}`;
+    throw new CollError('ERR_COLL_NCCL', `connect: ${message}; all processes must use the same release`, {
       operation: 'connect',
       rank: odd,
     });
@@ -185,6 +185,6 @@ function requireDistinct(devices: readonly string[], indices: readonly number[])
     );
   const twice = indices.findIndex((index, place) => indices.indexOf(index) !== place);
   if (twice < 0) return;
-  const told = `devices contains gpu:${indices[twice]} twice: ${quote(devices)}`;
-  throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}; each rank needs a GPU of its own`);
+  const message = `devices contains gpu:${indices[twice]} twice: ${quote(devices)}`;
+  throw new ValueError('ERR_COLL_DEVICE', `nccl: ${message}; each rank needs a GPU of its own`);
 }

@@ -86,8 +86,8 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
    * disposed of. Logs at most one such warning per process. Returns this buffer.
    */
   watched(): this {
-    const told = `a DeviceBuffer of ${this.byteLength} bytes on ${this.device} was not disposed of`;
-    leftBehind.register(this.memory, `${told}: use "using", or call dispose()`, this.memory);
+    const message = `a DeviceBuffer of ${this.byteLength} bytes on ${this.device} was not disposed of`;
+    leftBehind.register(this.memory, `${message}: use "using", or call dispose()`, this.memory);
     return this;
   }
 
@@ -213,10 +213,10 @@ class GpuElements implements DeviceMemory {
   view(shape: readonly number[], device: string): Tensor {
     if (sameDevice(device, this.buffer.device) || gpuIndex(device) === this.buffer.memory.device)
       return this.buffer.tensor(shape, device);
-    const cure = 'copy the memory with broadcast or copyFrom';
+    const advice = 'copy the memory with broadcast or copyFrom';
     throw new ValueError(
       'ERR_COLL_DEVICE',
-      `memory of ${this.buffer.device} cannot be used as memory of ${device}; ${cure}`,
+      `memory of ${this.buffer.device} cannot be used as memory of ${device}; ${advice}`,
     );
   }
 
@@ -248,8 +248,8 @@ class GpuElements implements DeviceMemory {
  */
 export function bufferOf(tensor: Tensor): DeviceBuffer {
   if (tensor.memory instanceof GpuElements) return tensor.memory.buffer;
-  const told = tensor.memory ? 'has memory that was not allocated by this package' : 'has its data in host memory';
-  throw new CollError('ERR_COLL_BUFFER', `a tensor on "${tensor.device}" ${told}`);
+  const problem = tensor.memory ? 'has memory that was not allocated by this package' : 'has its data in host memory';
+  throw new CollError('ERR_COLL_BUFFER', `a tensor on "${tensor.device}" ${problem}`);
 }
 
 /** Whether the elements of a tensor are in the memory of a GPU. */

@@ -16,7 +16,10 @@ export class GpuTensor implements Tensor {
 
   /** @throws ValueError always, because JavaScript cannot read GPU memory */
   get data(): TypedArray {
-    const cure = 'await bufferOf(tensor).read() of @coll/nccl copies them to the host';
-    throw new ValueError('ERR_COLL_DEVICE', `the elements of this tensor are in the memory of ${this.device}: ${cure}`);
+    const advice = 'await bufferOf(tensor).read() of @coll/nccl copies them to the host';
+    throw new ValueError(
+      'ERR_COLL_DEVICE',
+      `the elements of this tensor are in the memory of ${this.device}: ${advice}`,
+    );
   }
 }

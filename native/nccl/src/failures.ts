@@ -64,6 +64,6 @@ function isBindingError(failure: unknown): failure is BindingError {
 /** The error for a synchronous call, which NCCL does not support. */
 export function blocksNoThread(collective: Collective): NotImplementedError {
   const operation = nameOf(collective);
-  const told = `${operation}: NCCL has no synchronous calls: use the asynchronous call`;
-  return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
+  const message = `${operation}: NCCL has no synchronous calls: use the asynchronous call`;
+  return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation });
 }

@@ -107,8 +107,8 @@ export class GpuGathers {
   async #join(joinings: readonly Joining[], options: RunOptions): Promise<readonly (Joined | undefined)[]> {
     const [{ devices }] = joinings as readonly [Joining];
     const line = JSON.stringify(joinings.map(({ card }) => card));
-    return this.#ranks.meet(devices, line, options, async (told, open) => {
-      const cards = told.map((text) => JSON.parse(text) as Card[]);
+    return this.#ranks.meet(devices, line, options, async (lines, open) => {
+      const cards = lines.map((text) => JSON.parse(text) as Card[]);
       requireAsMany(cards.map(({ length }) => length));
       const asked = joinings.map((joining, at) =>
         askedOf(
@@ -130,8 +130,8 @@ export class GpuGathers {
 function requireAsMany(counts: readonly number[]): void {
   const odd = counts.findIndex((count) => count !== counts[0]);
   if (odd < 0) return;
-  const told = `process 0 gathers ${counts[0]} values, process ${odd} gathers ${counts[odd]}; all processes must make the same calls`;
-  throw new InternalError('ERR_COLL_MISMATCH', `join: ${told}`, { operation: 'join', rank: odd });
+  const message = `process 0 gathers ${counts[0]} values, process ${odd} gathers ${counts[odd]}; all processes must make the same calls`;
+  throw new InternalError('ERR_COLL_MISMATCH', `join: ${message}`, { operation: 'join', rank: odd });
 }
 
 function joiningOf(

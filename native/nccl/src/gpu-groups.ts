@@ -27,7 +27,7 @@ export interface GpuRanks {
     devices: readonly string[],
     line: string,
     options: RunOptions,
-    then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
+    then: (lines: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
   ): Promise<Result>;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export class GpuGroups implements GpuRanks {
     devices: readonly string[],
     line: string,
     _options: RunOptions,
-    then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
+    then: (lines: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
   ): Promise<Result> {
     return then([line], () => this.of(devices));
   }

@@ -96,8 +96,8 @@ export function haveGpuEach(devices: readonly string[]): boolean {
  * Warns, once per process, of a GPU resource that was garbage-collected before it was disposed of:
  * the garbage collector does not know how scarce GPU memory is.
  */
-export const leftBehind = new FinalizationRegistry<string>((told) => {
-  logFirst(1, 'left behind on GPUs', 'warn', told);
+export const leftBehind = new FinalizationRegistry<string>((message) => {
+  logFirst(1, 'left behind on GPUs', 'warn', message);
 });
 
 /** Size of `length` elements in bytes. @throws ValueError for an invalid length */

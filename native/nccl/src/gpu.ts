@@ -125,8 +125,8 @@ export class Gpu {
     requireDType(dtype);
     requireAddress('fromPointer', pointer);
     if (pointer % BigInt(byteSize(dtype)) !== 0n) {
-      const told = `fromPointer: the address of ${dtype} elements must be a multiple of ${byteSize(dtype)}, got ${pointer}`;
-      throw new ValueError('ERR_COLL_VALUE', told, { operation: 'fromPointer' });
+      const message = `fromPointer: the address of ${dtype} elements must be a multiple of ${byteSize(dtype)}, got ${pointer}`;
+      throw new ValueError('ERR_COLL_VALUE', message, { operation: 'fromPointer' });
     }
     if (owner === undefined || owner === null) {
       throw new ValueError(
@@ -186,8 +186,8 @@ function requireDType(dtype: unknown): void {
 
 function requireAddress(operation: string, address: unknown): void {
   if (typeof address === 'bigint' && BigInt.asUintN(64, address) === address) return;
-  const told = `${operation}: the address must be a 64-bit bigint, got ${quote(address)}`;
-  throw new ValueError('ERR_COLL_VALUE', told, { operation });
+  const message = `${operation}: the address must be a 64-bit bigint, got ${quote(address)}`;
+  throw new ValueError('ERR_COLL_VALUE', message, { operation });
 }
 
 // CUDA's handle of the per-thread default stream.
@@ -196,6 +196,6 @@ const streamOfTheThread = 2n;
 function requireStream(operation: string, stream: unknown): void {
   requireAddress(operation, stream);
   if (stream !== streamOfTheThread) return;
-  const told = `${operation}: stream 2 means the default stream of the calling thread, but this package works in another thread: pass an explicit stream`;
-  throw new ValueError('ERR_COLL_VALUE', told, { operation });
+  const message = `${operation}: stream 2 means the default stream of the calling thread, but this package works in another thread: pass an explicit stream`;
+  throw new ValueError('ERR_COLL_VALUE', message, { operation });
 }

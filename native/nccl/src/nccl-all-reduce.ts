@@ -246,6 +246,6 @@ function ranksOf(world: World, size: number, engine: Communicator): Communicator
   if (engine.localRanks.length < engine.size) return engine;
   void engine.close();
   if (size === world.localRanks.length) return world.communicator(reductionToOneAlgorithm());
-  const told = `each value must have one component on each of the ${world.localRanks.length} GPUs of this process, got a value with ${size}`;
-  throw new ValueError('ERR_COLL_VALUE', `nccl: ${told}`, { operation: 'all-reduce' });
+  const message = `each value must have one component on each of the ${world.localRanks.length} GPUs of this process, got a value with ${size}`;
+  throw new ValueError('ERR_COLL_VALUE', `nccl: ${message}`, { operation: 'all-reduce' });
 }

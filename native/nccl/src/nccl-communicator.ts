@@ -118,8 +118,8 @@ export class NcclCommunicator extends JoiningCommunicator {
     this.#clique = clique;
     this.group = groupOf(clique);
     this.#timeoutSeconds = defaultTimeoutSeconds;
-    const told = `the communicator ${clique.members.name} was not closed: use "await using", or call close()`;
-    leftBehind.register(this, told, this);
+    const message = `the communicator ${clique.members.name} was not closed: use "await using", or call close()`;
+    leftBehind.register(this, message, this);
   }
 
   /**
@@ -208,15 +208,15 @@ export class NcclCommunicator extends JoiningCommunicator {
     const { share = false } = optionsOf(options, '{ share: true }', splitOptions);
     if (this.#clique.isClosed) throw closedError({ operation: 'split' });
     if (colors.length !== this.localRanks.length || keys.length !== this.localRanks.length) {
-      const told = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
-      throw new ValueError('ERR_COLL_VALUE', `split: ${told}; pass one color and one key per rank`, {
+      const message = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
+      throw new ValueError('ERR_COLL_VALUE', `split: ${message}; pass one color and one key per rank`, {
         operation: 'split',
       });
     }
     const odd = [...colors, ...keys].find((number) => !Number.isInteger(number) || Math.abs(number) > largestKey);
     if (odd !== undefined) {
-      const told = `colors and keys must be 32-bit integers, got ${odd}`;
-      throw new ValueError('ERR_COLL_VALUE', `split: ${told}`, { operation: 'split' });
+      const message = `colors and keys must be 32-bit integers, got ${odd}`;
+      throw new ValueError('ERR_COLL_VALUE', `split: ${message}`, { operation: 'split' });
     }
     const timeoutMillis = millisOf(this.#timeoutSeconds);
     const parts = await this.#clique.split({ colors, keys, isSharing: share, timeoutMillis });

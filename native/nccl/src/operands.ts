@@ -58,8 +58,8 @@ export function validateOperands(
   outputs: readonly Tensor[],
 ): void {
   const operation = nameOf(collective);
-  const fail = (rank: number, told: string) =>
-    new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+  const fail = (rank: number, message: string) =>
+    new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${message}`, { operation, rank });
   const source = sampleOf(collective, localRanks, inputs, outputs);
   const count = countOf({ collective, inputs, outputs }, { size, ranks: localRanks });
   const resultDType = outputDType(collective, source.dtype);
@@ -73,7 +73,7 @@ export function validateOperands(
     const lengths = bufferLengths(collective, count, size, rank);
     const isRead = reads(collective, rank);
     if (isRead && (input.dtype !== source.dtype || lengthOf(input) !== lengths.input))
-      throw fail(rank, `input is ${told(input)}, the others are ${told(source)}`);
+      throw fail(rank, `input is ${textOf(input)}, the others are ${textOf(source)}`);
     if (!isRead && collective.kind === 'scatter' && lengthOf(input) > 0)
       throw fail(rank, `input must be empty, because only the root has one; it has ${lengthOf(input)} elements`);
     if (!writes(collective, rank)) {
@@ -81,7 +81,7 @@ export function validateOperands(
       throw fail(rank, `output must be empty, because only the root gets one; it has ${lengthOf(output)} elements`);
     }
     if (output.dtype !== resultDType || lengthOf(output) !== lengths.output)
-      throw fail(rank, `output is ${told(output)}, must be ${lengths.output} elements of ${resultDType}`);
+      throw fail(rank, `output is ${textOf(output)}, must be ${lengths.output} elements of ${resultDType}`);
     if (!isRead || standsInPlace(collective, size, rank, input, output)) return;
     if (collective.kind === 'all-to-all')
       throw fail(rank, 'output overlaps its own input: all-to-all does not run in place');
@@ -90,7 +90,7 @@ export function validateOperands(
   refuseClashes(operation, collective, localRanks, inputs, outputs);
 }
 
-function told(tensor: Tensor): string {
+function textOf(tensor: Tensor): string {
   return `${lengthOf(tensor)} elements of ${tensor.dtype}`;
 }
 

@@ -178,8 +178,8 @@ export class PeerBoard {
         .flatMap(({ ranks }) => ranks)
         .join(', ');
       const { operation } = request;
-      const told = `${operation} (call ${number}): timed out waiting for other ranks: rank ${missing} did not arrive`;
-      throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
+      const message = `${operation} (call ${number}): timed out waiting for other ranks: rank ${missing} did not arrive`;
+      throw new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation });
     }
     // All processes have published this request, so they have read those of the previous call.
     if (number > 1) await this.#store.delete(`${this.#prefix}/call/${number - 1}/${this.#member}`);

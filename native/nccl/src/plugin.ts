@@ -37,8 +37,8 @@ function probeSituation({ devices, isolated }: Situation): ProbeResult {
   const specs = devices.map((device) => DeviceSpec.fromString(canonicalize(device)).fields);
   const tasks = new Set(specs.map(({ job, task }) => `${job}/${task}`));
   if (isolated && tasks.size < devices.length) {
-    const cure = 'run a function instead of a module, or start one process per GPU';
-    return refused(`replicas in worker threads of one process cannot use NCCL: ${cure}`);
+    const advice = 'run a function instead of a module, or start one process per GPU';
+    return refused(`replicas in worker threads of one process cannot use NCCL: ${advice}`);
   }
   // Replicas in separate processes each check their own GPU.
   const missing = isolated ? -1 : specs.findIndex(({ index = 0 }) => index >= found.devices.length);

@@ -99,8 +99,8 @@ export function probeWith(
 ): NcclProbe {
   const { driver, nccl, devices } = findingsOf(binding, environment, libraryPath);
   if (nccl.how === 'current folder') {
-    const told = `NCCL is loaded from ${nccl.path}, a Python environment in the current folder; set COLL_NCCL_LIBRARY to use another library`;
-    logFirst(1, 'NCCL of the current folder', 'info', told);
+    const message = `NCCL is loaded from ${nccl.path}, a Python environment in the current folder; set COLL_NCCL_LIBRARY to use another library`;
+    logFirst(1, 'NCCL of the current folder', 'info', message);
   }
   const noDevice = devices.length === 0 ? noVisibleDevice : undefined;
   const reason = driver.failure ?? noDevice ?? nccl.failure;
@@ -141,8 +141,8 @@ function findingsOf(binding: NcclBinding, environment: Environment, libraryPath:
 
 function requirePath(libraryPath: unknown): void {
   if (libraryPath === undefined || (typeof libraryPath === 'string' && libraryPath !== '')) return;
-  const told = `probe: libraryPath must be a file or a folder, got ${quote(libraryPath)}`;
-  throw new ValueError('ERR_COLL_VALUE', told, { operation: 'probe' });
+  const message = `probe: libraryPath must be a file or a folder, got ${quote(libraryPath)}`;
+  throw new ValueError('ERR_COLL_VALUE', message, { operation: 'probe' });
 }
 
 const noVisibleDevice = 'the NVIDIA driver reports no GPU for this process: check CUDA_VISIBLE_DEVICES and nvidia-smi';
@@ -151,6 +151,6 @@ function unavailable(reason: string): NcclProbe {
   return { available: false, reason, driver: undefined, nccl: undefined, devices: [], isDouble: false };
 }
 
-function versionOf({ path, version }: LibraryFinding, told: (code: number) => string): LibraryVersion | undefined {
-  return path === undefined || version === undefined ? undefined : { path, version: told(version) };
+function versionOf({ path, version }: LibraryFinding, textOf: (code: number) => string): LibraryVersion | undefined {
+  return path === undefined || version === undefined ? undefined : { path, version: textOf(version) };
 }

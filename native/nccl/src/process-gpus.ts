@@ -51,8 +51,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
    */
   async of(devices: readonly string[]): Promise<this> {
     if (devices.map(gpuIndex).join() === this.devices.map(gpuIndex).join()) return this;
-    const told = `values must have one component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
-    throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}, got [${devices.join(', ')}]`);
+    const message = `values must have one component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
+    throw new ValueError('ERR_COLL_DEVICE', `nccl: ${message}, got [${devices.join(', ')}]`);
   }
 
   /**
@@ -80,7 +80,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     devices: readonly string[],
     line: string,
     options: RunOptions,
-    then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
+    then: (lines: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
   ): Promise<Result> {
     const { size, localRanks } = this;
     const runTogether = this.#execute.bind(this);
@@ -89,9 +89,9 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
       return { size, localRanks, runTogether };
     };
     return this.#order.hold(async () => {
-      const told = await exchangeBy(this.#met(), options)(Buffer.from(line));
+      const lines = await exchangeBy(this.#met(), options)(Buffer.from(line));
       return then(
-        told.map((bytes) => Buffer.from(bytes).toString()),
+        lines.map((bytes) => Buffer.from(bytes).toString()),
         open,
       );
     });

@@ -20,8 +20,8 @@ export function refuseSharing(operation: string, localRanks: readonly number[], 
     else byMemory.set(use.memory, [use]);
   }
   if (![...byMemory.values()].some(haveClash)) return;
-  const told = 'two collectives of one group call run at the same time, but share memory that one of them writes';
-  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}: make two separate calls`, { operation });
+  const message = 'two collectives of one group call run at the same time, but share memory that one of them writes';
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${message}: make two separate calls`, { operation });
 }
 
 function usesOf(passage: Passage, localRanks: readonly number[]): Use[] {

@@ -143,8 +143,8 @@ describe('DeviceBuffer', () => {
     const pointer = (await owner.pointer()) + 4n;
     const before = counts().buffers;
     const foreign = gpu.fromPointer({ pointer, dtype: 'float32', length: 3, owner });
-    const told = /: the pointer has 8 bytes up to the end of its allocation, not 12$/;
-    await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
+    const message = /: the pointer has 8 bytes up to the end of its allocation, not 12$/;
+    await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message });
     await expect(other.fromPointer({ pointer, dtype: 'int8', length: 1, owner })).rejects.toThrow(/belongs to GPU 0/);
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
@@ -185,8 +185,8 @@ describe('DeviceBuffer', () => {
   it.each([0n, 123n])('refuses the pointer %s, which is not GPU memory', async (pointer) => {
     const before = counts().buffers;
     const foreign = gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} });
-    const told = /: the pointer does not refer to memory of GPU 0$/;
-    await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
+    const message = /: the pointer does not refer to memory of GPU 0$/;
+    await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message });
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 

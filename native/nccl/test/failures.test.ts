@@ -95,9 +95,9 @@ describe('failures of NCCL', () => {
   });
 
   it('connecting without a store reports what is missing', async () => {
-    const told = { code: 'ERR_COLL_VALUE', message: /^connect: give the store/ };
-    expect(await failure(NcclCommunicator.connect({ rank: 0, size: 1 } as JoinRequest))).toMatchObject(told);
-    expect(await failure(NcclCommunicator.connect(undefined as never))).toMatchObject(told);
+    const refusal = { code: 'ERR_COLL_VALUE', message: /^connect: give the store/ };
+    expect(await failure(NcclCommunicator.connect({ rank: 0, size: 1 } as JoinRequest))).toMatchObject(refusal);
+    expect(await failure(NcclCommunicator.connect(undefined as never))).toMatchObject(refusal);
   });
 
   it('connecting times out if the other processes never join', async () => {

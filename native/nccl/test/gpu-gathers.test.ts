@@ -139,8 +139,8 @@ describe('gathering values on GPUs', () => {
   });
 
   it('gathers on the host if the destinations are not the devices of the components, and logs this once', async () => {
-    const told: string[] = [];
-    setLogSink((_, message) => void told.push(message));
+    const messages: string[] = [];
+    setLogSink((_, message) => void messages.push(message));
     await using ops = new NcclAllReduce();
     const value = await onGpus([counted('int32', [1], 0), counted('int32', [1], 1)]);
     const wanted = toNumbers(concatAlong([counted('int32', [1], 0), counted('int32', [1], 1)], 0));
@@ -152,7 +152,7 @@ describe('gathering values on GPUs', () => {
     const note =
       'a gather goes through the host unless its destinations are the GPUs of its components, one component per GPU';
     expect(ops.explain().notes).toEqual([note]);
-    expect(told.filter((message) => message.includes(note))).toEqual([`nccl: ${note}`]);
+    expect(messages.filter((message) => message.includes(note))).toEqual([`nccl: ${note}`]);
   });
 
   it.each([

@@ -13,8 +13,8 @@ const control = path.join(folder, 'control');
 const size = 3;
 const job = { job: 'nccl', jobKey: 'sixteen bytes or more' };
 
-/** What a process told last, and when. */
-interface Told {
+/** The last report of a process, and its time. */
+interface Report {
   readonly stage: string;
   readonly code?: string;
   readonly rank?: number;
@@ -25,15 +25,15 @@ interface Told {
 class MemberProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<number>;
-  told: Told | undefined;
+  report: Report | undefined;
 
   constructor(rank: number, store: string) {
     this.child = fork(program, [String(rank), String(size)], {
       execArgv: [],
       env: { ...process.env, COLL_TEST_STORE: store, COLL_DOUBLE_CONTROL: control },
     });
-    this.child.on('message', (told: Omit<Told, 'at'>) => {
-      this.told = { ...told, at: performance.now() };
+    this.child.on('message', (report: Omit<Report, 'at'>) => {
+      this.report = { ...report, at: performance.now() };
     });
     this.ended = new Promise((resolve) => this.child.once('exit', () => resolve(performance.now())));
   }
@@ -62,15 +62,15 @@ async function expectNamed(lost: number): Promise<void> {
   const died = await (members[lost] as MemberProcess).ended;
   const survivors = members.filter((_, rank) => rank !== lost);
   await Promise.all(survivors.map(({ ended }) => ended));
-  for (const { told } of survivors) {
-    expect(told, JSON.stringify(members.map((each) => each.told))).toMatchObject({
+  for (const { report } of survivors) {
+    expect(report, JSON.stringify(members.map((each) => each.report))).toMatchObject({
       stage: 'failed',
       name: 'UnavailableError',
       code: 'ERR_COLL_PEER_FAILED',
       rank: lost,
     });
     // A second between two looks, and time for a busy machine; without looking it would be four minutes.
-    expect((told as Told).at - died).toBeLessThan(60_000);
+    expect((report as Report).at - died).toBeLessThan(60_000);
   }
 }
 
@@ -105,15 +105,16 @@ describe('several processes that use NCCL', () => {
     members = [0, 1].map((rank) => new MemberProcess(rank, server.address));
     await Promise.all(members.map(({ ended }) => ended));
     const message = expect.stringMatching(/members of generation 0 disagree: .*release.*0\.0\.9/);
-    for (const { told } of members) expect(told).toMatchObject({ stage: 'failed', code: 'ERR_COLL_STORE', message });
+    for (const { report } of members)
+      expect(report).toMatchObject({ stage: 'failed', code: 'ERR_COLL_STORE', message });
     expect(await refused).toMatchObject({ code: 'ERR_COLL_STORE', message });
   });
 
   it('report no lost process if none dies', async () => {
     await Promise.all(startWith().map(({ ended }) => ended));
     expect(
-      members.map(({ told }) => told?.stage),
-      JSON.stringify(members.map((each) => each.told)),
+      members.map(({ report }) => report?.stage),
+      JSON.stringify(members.map((each) => each.report)),
     ).toEqual(['done', 'done', 'done']);
   });
 });

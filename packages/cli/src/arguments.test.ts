@@ -107,8 +107,8 @@ describe('parseArguments', () => {
 
   it('names the launchers for several hosts in the help of run', () => {
     expect(() => parseArguments(['run', '--help'])).toThrow(expect.objectContaining({ exitCode: 0 }));
-    for (const told of ['mpirun -n 4', 'srun --mpi=pmi2', 'COLL_SERVICE', 'coll store --print-env'])
-      expect(printed).toContain(told);
+    for (const text of ['mpirun -n 4', 'srun --mpi=pmi2', 'COLL_SERVICE', 'coll store --print-env'])
+      expect(printed).toContain(text);
   });
 
   it('prints its version', () => {

@@ -8,7 +8,7 @@ import { tell } from './report.js';
 /** The reason why a run is ended from outside, and its exit code. */
 interface Interruption {
   readonly exitCode: number;
-  readonly told: string;
+  readonly message: string;
 }
 
 const timedOut = 124;
@@ -35,7 +35,7 @@ export class Interruptions implements Disposable {
     for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0).on('error', this.#onBrokenOutput);
     if (timeoutSeconds === undefined) return;
     this.#timer = setTimeout(() => {
-      this.#end({ exitCode: timedOut, told: `timed out after ${timeoutSeconds} seconds; ${this.#stateOfRanks()}` });
+      this.#end({ exitCode: timedOut, message: `timed out after ${timeoutSeconds} seconds; ${this.#stateOfRanks()}` });
     }, timeoutSeconds * 1000);
   }
 
@@ -66,23 +66,23 @@ export class Interruptions implements Disposable {
     }
     this.#end({
       exitCode: 128 + constants.signals[signal],
-      told: `${signal}: ending ${rankList(this.#group?.running ?? [])}`,
+      message: `${signal}: ending ${rankList(this.#group?.running ?? [])}`,
     });
   };
 
   #onEndOfNpm(): void {
-    const told = `npm, which started this launcher, has ended: ending ${rankList(this.#group?.running ?? [])}`;
-    this.#end({ exitCode: 128 + constants.signals.SIGTERM, told });
+    const message = `npm, which started this launcher, has ended: ending ${rankList(this.#group?.running ?? [])}`;
+    this.#end({ exitCode: 128 + constants.signals.SIGTERM, message });
   }
 
   readonly #onBrokenOutput = ({ message }: Error) => {
-    this.#end({ exitCode: 128 + constants.signals.SIGPIPE, told: `the output pipe was closed: ${message}` });
+    this.#end({ exitCode: 128 + constants.signals.SIGPIPE, message: `the output pipe was closed: ${message}` });
   };
 
   #end(interruption: Interruption): void {
     if (this.first) return;
     this.first = interruption;
-    tell(interruption.told);
+    tell(interruption.message);
     this.#group?.interrupt();
   }
 }

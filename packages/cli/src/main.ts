@@ -27,11 +27,11 @@ try {
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
   const [, , command = 'run'] = process.argv;
-  process.stderr.write(`coll ${['store', 'doctor'].includes(command) ? command : 'run'}: ${toldOf(error)}\n`);
+  process.stderr.write(`coll ${['store', 'doctor'].includes(command) ? command : 'run'}: ${textOf(error)}\n`);
   return error instanceof CollError ? exitCodes.badUsage : exitCodes.internal;
 }
 
-function toldOf(error: unknown): string | undefined {
+function textOf(error: unknown): string | undefined {
   if (error instanceof CollError) return `${error.code}: ${error.message}`;
   return error instanceof Error ? error.stack : String(error);
 }

@@ -23,8 +23,8 @@ const typescript = /\.([cm]?ts|tsx)$/;
 export function commandFor({ program, args, isCommand, ranks }: RunRequest): Command {
   if (isCommand || !script.test(program)) return { file: program, args };
   if (!existsSync(program)) {
-    const cure = 'pass the path of an existing script, or pass --command to run a command of that name';
-    throw new CollError('ERR_COLL_MODULE', `there is no script ${path.resolve(program)}: ${cure}`);
+    const advice = 'pass the path of an existing script, or pass --command to run a command of that name';
+    throw new CollError('ERR_COLL_MODULE', `there is no script ${path.resolve(program)}: ${advice}`);
   }
   const loader = typescript.test(program) ? typescriptLoader(path.resolve(program)) : [];
   // The path is absolute, because Node.js would read a name such as --eval.js as an option.

@@ -117,10 +117,10 @@ export class RankGroup {
     await Promise.all(this.#ranks.map(({ output }) => output.end(this.#unread.signal)));
     const first = this.#failures.find(({ isCause }) => isCause) ?? this.#failures[0];
     if (!first) return undefined;
-    const { from, exitCode, told, isCause } = first;
+    const { from, exitCode, message, isCause } = first;
     const { lastLines, lostPeer } = from.output;
     const lost = isCause ? undefined : this.#others.find((rank) => rank === lostPeer);
-    return { rank: from.rank, exitCode, told, others: this.#others, lost, lastLines: lastLines.read() };
+    return { rank: from.rank, exitCode, message, others: this.#others, lost, lastLines: lastLines.read() };
   }
 
   async #watchRank(from: Rank): Promise<void> {

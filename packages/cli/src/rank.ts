@@ -13,7 +13,7 @@ export interface Ending {
    */
   readonly exitCode: number;
   /** A description of the ending for messages, such as `exited with code 7`. */
-  readonly told: string;
+  readonly message: string;
 }
 
 export interface RankStart {
@@ -89,15 +89,15 @@ function unstarted({ file }: Command, { code, message }: NodeJS.ErrnoException):
       : code === 'EACCES'
         ? `"${file}" may not be executed`
         : message;
-  return { exitCode: code === 'ENOENT' ? 127 : 126, told: `could not be started: ${why}` };
+  return { exitCode: code === 'ENOENT' ? 127 : 126, message: `could not be started: ${why}` };
 }
 
 function endingOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
-      if (signal === null) resolve({ exitCode: code ?? 1, told: `exited with code ${code}` });
-      else resolve({ exitCode: 128 + constants.signals[signal], told: `was ended by ${signal}` });
+      if (signal === null) resolve({ exitCode: code ?? 1, message: `exited with code ${code}` });
+      else resolve({ exitCode: 128 + constants.signals[signal], message: `was ended by ${signal}` });
     });
   });
 }

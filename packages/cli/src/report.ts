@@ -18,7 +18,7 @@ export interface Failure extends Ending {
 
 /** Prints which rank failed first and how, the peer that it lost, and whether the ranks restart. */
 export function tellFailure(
-  { rank, told, lastLines, others, lost }: Failure,
+  { rank, message, lastLines, others, lost }: Failure,
   request: RunRequest,
   restart: number | undefined,
 ): void {
@@ -28,7 +28,7 @@ export function tellFailure(
   const ended = others.length > 0 ? `; ended ${rankList(others)}` : '';
   const again = restart === undefined ? '' : `; restart ${restart} of ${request.maxRestarts}`;
   const cause = lost === undefined ? '' : `rank ${lost} was lost: `;
-  tell(`${cause}rank ${rank} ${told}${ended}${again}`);
+  tell(`${cause}rank ${rank} ${message}${ended}${again}`);
 }
 
 /** Prints a message of the launcher itself to stderr. */

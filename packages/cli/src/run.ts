@@ -56,7 +56,7 @@ export async function run(request: RunRequest): Promise<RunEnd> {
 function requireNoLauncher(environment: NodeJS.ProcessEnv): void {
   const found = membershipFrom(environment);
   if (!found) return;
-  const told = `this process is already rank ${found.rank} of a group that ${found.launcher} started, and each rank of that group would start ranks of its own`;
-  const cure = 'let that launcher start the program directly, or pass --nested';
-  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: ${cure}`, { rank: found.rank, operation: 'run' });
+  const message = `this process is already rank ${found.rank} of a group that ${found.launcher} started, and each rank of that group would start ranks of its own`;
+  const advice = 'let that launcher start the program directly, or pass --nested';
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: ${advice}`, { rank: found.rank, operation: 'run' });
 }

@@ -18,8 +18,8 @@ export async function serveStore(
   const ended = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
   const given = environment['COLL_JOB_KEY'];
   if (!given && !printsEnvironment) {
-    const cure = 'set it, for example from `openssl rand -base64 32`, or pass --print-env, which prints a new key';
-    throw new ValueError('ERR_COLL_VALUE', `COLL_JOB_KEY is not set, so no member could connect: ${cure}`);
+    const advice = 'set it, for example from `openssl rand -base64 32`, or pass --print-env, which prints a new key';
+    throw new ValueError('ERR_COLL_VALUE', `COLL_JOB_KEY is not set, so no member could connect: ${advice}`);
   }
   const job = name ?? (environment['COLL_JOB'] || `job-${randomUUID()}`);
   const jobKey = given || TcpStoreServer.newKey();

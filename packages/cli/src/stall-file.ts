@@ -40,7 +40,7 @@ function newFolder(): string {
   try {
     return mkdtempSync(path.join(tmpdir(), 'coll-run-'));
   } catch (cause) {
-    const told = `cannot write temporary files: ${(cause as Error).message}`;
-    throw new ValueError('ERR_COLL_VALUE', `${told}: set TMPDIR to a writable folder`, { cause });
+    const message = `cannot write temporary files: ${(cause as Error).message}`;
+    throw new ValueError('ERR_COLL_VALUE', `${message}: set TMPDIR to a writable folder`, { cause });
   }
 }

@@ -20,7 +20,7 @@ export class StallWatch implements Disposable {
   readonly #left: () => readonly number[];
   readonly #timer = setInterval(() => this.#look(), lookMillis).unref();
   #isNews = false;
-  #told = '';
+  #printed = '';
 
   /** @param left returns the ranks whose processes have ended without an error */
   constructor(file: StallFile, left: () => readonly number[]) {
@@ -45,12 +45,12 @@ export class StallWatch implements Disposable {
   }
 
   #tell(): void {
-    const text = textOf(this.#stalls, this.#left()) ?? (this.#told === '' ? undefined : resumed);
+    const text = textOf(this.#stalls, this.#left()) ?? (this.#printed === '' ? undefined : resumed);
     if (text === undefined) return;
     // Prints nothing if only the duration has changed.
     const news = text === resumed ? '' : text.replaceAll(/ for [\d.]+ seconds/g, '');
-    if (news !== this.#told) tell(text);
-    this.#told = news;
+    if (news !== this.#printed) tell(text);
+    this.#printed = news;
   }
 }
 
@@ -71,7 +71,7 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number
     groups.set(key, [...(groups.get(key) ?? []), rank]);
   }
   if (groups.size === 0) return undefined;
-  const told = [...groups.values()].map((ranks) => {
+  const texts = [...groups.values()].map((ranks) => {
     const waiting = ranks.sort((a, b) => a - b);
     const stall = stalls.get(waiting[0] as number) as Stall;
     const seconds = Math.max(...waiting.map((rank) => stalls.get(rank)?.seconds ?? 0));
@@ -81,5 +81,5 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number
       gone.length > 0 ? `, ${rankList(gone)} ${gone.length > 1 ? 'have' : 'has'} ended with exit code 0` : '';
     return `${stallText({ ...stall, missing, waiting, seconds })}${ended}`;
   });
-  return `stalled: ${told.join('; ')}`;
+  return `stalled: ${texts.join('; ')}`;
 }

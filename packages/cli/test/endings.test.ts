@@ -148,8 +148,8 @@ describe.concurrent('a rank started by coll run', () => {
     );
     const { code, stderr } = await launcher.run('-n', '3', 'sh', 'fail.sh');
     expect(code).toBe(7);
-    const told = linesOf(stderr.slice(stderr.indexOf('coll run:')));
-    expect(told).toEqual([
+    const lines = linesOf(stderr.slice(stderr.indexOf('coll run:')));
+    expect(lines).toEqual([
       'coll run: the last lines of rank 1 on stderr:',
       ...Array.from({ length: 20 }, (_, line) => `  | trouble ${line + 6}`),
       'coll run: rank 1 exited with code 7; ended ranks 0, 2',

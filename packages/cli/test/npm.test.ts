@@ -12,7 +12,7 @@ const run = (ranks: number, script: string) => commandOf(launcher.command('run',
 
 const startNpm = (command: string) => new Running(npmExec(command), { cwd: launcher.folder });
 const untilEnded = 'echo pid $$; while :; do sleep 0.05; done';
-const told = 'coll run: npm, which started this launcher, has ended: ending';
+const message = 'coll run: npm, which started this launcher, has ended: ending';
 
 // Who ends npm means what it has started.
 describe.runIf(process.platform === 'linux').concurrent('a launcher that npm started', () => {
@@ -22,7 +22,7 @@ describe.runIf(process.platform === 'linux').concurrent('a launcher that npm sta
     npm.child.kill(signal);
     await dies(Number(first));
     await dies(Number(second));
-    expect((await npm.outcome).stderr).toContain(`${told} ranks 0, 1`);
+    expect((await npm.outcome).stderr).toContain(`${message} ranks 0, 1`);
   });
 
   it('ends even if npm started it through other npm processes, or through a program that forwards no signals', async () => {
@@ -34,7 +34,7 @@ describe.runIf(process.platform === 'linux').concurrent('a launcher that npm sta
     const [, pid] = await npm.prints(/pid (\d+)/);
     npm.child.kill('SIGTERM');
     await dies(Number(pid));
-    expect((await npm.outcome).stderr).toContain(`${told} rank 0`);
+    expect((await npm.outcome).stderr).toContain(`${message} rank 0`);
   });
 
   it('keeps running when npm ends if it has left the process group of npm', async () => {

@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 const launcherProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /**
- * What `coll run` tells of a fixture whose last rank comes late, and what the ranks print. The fixture gets `how`, and the name of a file: the late rank
- * comes once it is there, which is when a stall of this sentence has been told. On a busy machine, ranks that are still meeting may stall before.
+ * Runs a fixture whose last rank arrives late under `coll run`. Returns what the launcher and the ranks print. The fixture gets `how` and
+ * the name of a file: the late rank waits for this file, which is written after the launcher has printed `sentence`. On a busy machine, ranks
+ * that are still joining may stall before.
  */
 export async function stalledRun(fixture: string, how: string, ranks: number, sentence: RegExp) {
   const { NODE_OPTIONS: _, ...env } = process.env;
@@ -18,10 +19,10 @@ export async function stalledRun(fixture: string, how: string, ranks: number, se
   const options = ['-n', String(ranks), '--stall-seconds', '0.5', '--timeout', '240'];
   const program = [launcherProgram, 'run', ...options, fixture, how, come];
   const launcher = spawn(process.execPath, program, { env });
-  let told = '';
+  let output = '';
   launcher.stderr.setEncoding('utf8').on('data', (part: string) => {
-    told += part;
-    if (sentence.test(told)) writeFileSync(come, '');
+    output += part;
+    if (sentence.test(output)) writeFileSync(come, '');
   });
   const [stdout, stderr] = await Promise.all([text(launcher.stdout), text(launcher.stderr)]);
   rmSync(folder, { recursive: true });

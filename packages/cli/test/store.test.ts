@@ -35,8 +35,8 @@ it('takes the job and its key from the variables, and then prints no secret', as
 it.each([
   [[], {}, /^coll store: ERR_COLL_VALUE: COLL_JOB_KEY is not set, so no member could connect: set it, .* --print-env/],
   [['--host', '0.0.0.0'], { COLL_JOB_KEY: jobKey }, /^coll store: ERR_COLL_VALUE: host 0\.0\.0\.0 means all addresses/],
-])('refuses the options %j with the variables %j', async (args, env, told) => {
+])('refuses the options %j with the variables %j', async (args, env, message) => {
   const { code, stderr } = await store(args, { COLL_JOB_KEY: '', ...env }).outcome;
   expect(code).toBe(2);
-  expect(stderr).toMatch(told);
+  expect(stderr).toMatch(message);
 });

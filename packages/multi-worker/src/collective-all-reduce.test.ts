@@ -72,9 +72,9 @@ describe('errors about the components of one worker', () => {
     const group = processGroupDoubles(2)[worker];
     await using ops = new CollectiveAllReduce(two, 4, { group });
     const value = new PerReplica(two.map((device, index) => tensor(new Float32Array(index + 2), { device })));
-    const told = { code: 'ERR_COLL_SHAPE_MISMATCH', rank, message: expect.stringMatching(message) };
-    await expect(ops.reduce(SUM, value, two)).rejects.toMatchObject(told);
-    await expect(ops.batchReduce(SUM, [[value, two]])).rejects.toMatchObject(told);
+    const failure = { code: 'ERR_COLL_SHAPE_MISMATCH', rank, message: expect.stringMatching(message) };
+    await expect(ops.reduce(SUM, value, two)).rejects.toMatchObject(failure);
+    await expect(ops.batchReduce(SUM, [[value, two]])).rejects.toMatchObject(failure);
     const matrices = new PerReplica(
       two.map((device, index) => tensor(new Float32Array(index + 2), { device, shape: [1, index + 2] })),
     );

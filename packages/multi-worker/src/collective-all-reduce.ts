@@ -115,7 +115,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     this.#onHost = onHost;
     this.#nccl = new NcclChoice({
       workers: setting.group?.size ?? 1,
-      toldByAll: (line, turn) => this.toldByAll(line, { options: setting.options, turn }),
+      gatherLines: (line, turn) => this.gatherLines(line, { options: setting.options, turn }),
       open: (plugin) => this.#openNccl(plugin),
       remark: (level, why) => this.#remark(level, why),
     });
@@ -328,17 +328,18 @@ export class CollectiveAllReduce extends WorkerAllReduce {
 
   #tell(pairs: readonly ReadyPair[], { bytesPerPack }: CommunicationOptions): void {
     if (!allDevicesMatch(pairs)) {
-      const told = 'values are reduced one by one unless the destinations of each are the devices that hold all values';
+      const message =
+        'values are reduced one by one unless the destinations of each are the devices that hold all values';
       logFirst(
         10,
         'collective destinations',
         'warn',
-        `collective: efficient batchReduce needs equal destinations; ${told}`,
+        `collective: efficient batchReduce needs equal destinations; ${message}`,
       );
     }
     const { groupSize = 'of any size' } = this.#setting;
-    const told = `${pairs.length} values, group size ${groupSize}, implementation ${this.#onHost}, bytesPerPack ${bytesPerPack}`;
-    logFirst(10, 'collective all-reduce', 'info', `collective all-reduce: ${told}`);
+    const message = `${pairs.length} values, group size ${groupSize}, implementation ${this.#onHost}, bytesPerPack ${bytesPerPack}`;
+    logFirst(10, 'collective all-reduce', 'info', `collective all-reduce: ${message}`);
   }
 }
 

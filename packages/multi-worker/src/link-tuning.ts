@@ -80,9 +80,11 @@ export class LinkTuning {
    */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
     if (!this.#choices && (this.#measuring || (this.#rank.order.isHeld && !options.turn))) {
-      const told =
+      const message =
         'asynchronous collectives are still waiting for the measurement of the links; await those collectives first';
-      throw new RuntimeError('ERR_COLL_BUSY', told, { operation: (options.request?.collective ?? collective)?.kind });
+      throw new RuntimeError('ERR_COLL_BUSY', message, {
+        operation: (options.request?.collective ?? collective)?.kind,
+      });
     }
     this.#choices ??= this.#measureSync(options, collective);
     return this.#choices;

@@ -162,8 +162,8 @@ describe('batchReduce of MultiWorkerAllReduce', () => {
   });
 
   it('logs the specification and the packing of the first ten batches', async () => {
-    const told: string[] = [];
-    setLogSink((level, message) => message.startsWith('distributed') && told.push(`${level}: ${message}`));
+    const messages: string[] = [];
+    setLogSink((level, message) => message.startsWith('distributed') && messages.push(`${level}: ${message}`));
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec, aggSmallGradsMaxBytes: 8 });
     const value = spread(devicesOf(2, 2), [1]);
     for (let call = 0; call < 12; call++)
@@ -171,8 +171,8 @@ describe('batchReduce of MultiWorkerAllReduce', () => {
         [value, value],
         [value, value],
       ]);
-    expect(told).toHaveLength(10);
-    expect(told[0]).toBe(
+    expect(messages).toHaveLength(10);
+    expect(messages[0]).toBe(
       'info: distributed batch all-reduce of 2 values by pscpu:2:xring#2:5:pscpu/pscpu#2, numPacks 0, aggSmallGradsMaxBytes 8, aggSmallGradsMaxGroup 10',
     );
   });
@@ -277,8 +277,8 @@ describe('the world of a MultiWorkerAllReduce', () => {
 
 describe('explain of MultiWorkerAllReduce', () => {
   it('reports that other devices gather instead of devices without a component', async () => {
-    const told: string[] = [];
-    setLogSink((_, message) => told.push(message));
+    const messages: string[] = [];
+    setLogSink((_, message) => messages.push(message));
     const gpus = new MultiWorkerAllReduce(tasks(2), 1, { allReduceSpec: 'psgpu:1:pscpu/pscpu' });
     const values = [[1], [1, 2]].map((elements) => spread(devicesOf(2, 1, 'CPU'), elements));
     for (let call = 0; call < 2; call++)
@@ -289,7 +289,7 @@ describe('explain of MultiWorkerAllReduce', () => {
     const note =
       'psgpu gathers on the GPUs of all workers, which hold no component, so other devices of the same workers do it instead';
     expect(gpus.explain().notes).toEqual([note]);
-    expect(told.filter((message) => message.includes(note))).toEqual([`multi-worker: ${note}`]);
+    expect(messages.filter((message) => message.includes(note))).toEqual([`multi-worker: ${note}`]);
 
     const cpus = new MultiWorkerAllReduce(tasks(2), 1);
     const value = spread(devicesOf(2, 1), [1]);

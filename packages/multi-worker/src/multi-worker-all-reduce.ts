@@ -239,8 +239,8 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   #prepare(values: readonly DistributedValues<Value>[]): void {
     const dense = values.find((value) => !isIndexedSlices(value));
     if (dense) requirePlaces(dense.devices, this.#workers, this.#plan);
-    const told = `distributed batch all-reduce of ${values.length} values by ${this.#plan}`;
-    logFirst(10, 'multi-worker specification', 'info', told);
+    const message = `distributed batch all-reduce of ${values.length} values by ${this.#plan}`;
+    logFirst(10, 'multi-worker specification', 'info', message);
   }
 
   #requireKnownWorkers(values: readonly DistributedValues<Value>[]): void {
@@ -271,8 +271,8 @@ function workersFor(
   if (workerDevices !== undefined && numGpusPerWorker !== undefined) {
     const workers = workersOf(workerDevices, numGpusPerWorker);
     if (!group || workers.workers === group.size) return workers;
-    const told = `workerDevices has ${workers.workers} workers, but the group has ${group.size} processes: pass one worker per process, in rank order`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `workerDevices has ${workers.workers} workers, but the group has ${group.size} processes: pass one worker per process, in rank order`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   throw new ValueError('ERR_COLL_VALUE', 'pass workerDevices and numGpusPerWorker together, or neither');
 }
@@ -310,8 +310,8 @@ function othersOf({ group, workers, workerDevices, plan, nccl, ...given }: SpecW
   const { devices = devicesOf(workers, workerDevices?.[group.rank]) } = given;
   plan.requireLevels();
   if (devices.length * group.size !== ranksOf(workers)) {
-    const told = `each worker must have ${ranksOf(workers) / group.size} devices, but this worker has ${devices.length}: [${devices.join(', ')}]`;
-    throw new ValueError('ERR_COLL_DEVICE', told);
+    const message = `each worker must have ${ranksOf(workers) / group.size} devices, but this worker has ${devices.length}: [${devices.join(', ')}]`;
+    throw new ValueError('ERR_COLL_DEVICE', message);
   }
   return {
     group,

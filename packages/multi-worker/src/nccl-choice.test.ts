@@ -25,7 +25,7 @@ const double = definePlugin({
 function choice(...others: readonly string[]): NcclChoice {
   return new NcclChoice({
     workers: 1 + others.length,
-    async toldByAll(line) {
+    async gatherLines(line) {
       asked++;
       return [line, ...others];
     },
@@ -106,8 +106,8 @@ describe('the plug-in registered as nccl', () => {
     ['AUTO', ['cpu:0'], []],
     ['NCCL', gpus, ['warn: NCCL was requested, but it has no synchronous calls; a ring is used instead']],
     ['NCCL', ['cpu:0'], ['warn: NCCL was requested, but cpu:0 is not a GPU; a ring is used instead']],
-  ] as const)('is not used for synchronous calls with implementation %s on %s', (implementation, devices, told) => {
+  ] as const)('is not used for synchronous calls with implementation %s on %s', (implementation, devices, message) => {
     choice().refuseBlocking(implementation, devices);
-    expect(remarks).toEqual(told);
+    expect(remarks).toEqual(message);
   });
 });

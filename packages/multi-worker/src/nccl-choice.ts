@@ -6,7 +6,7 @@ export interface NcclChoiceOptions {
   /** Number of workers that decide together whether to use NCCL. */
   readonly workers: number;
   /** Sends a line of text to all workers. Returns the lines of all workers, in rank order. */
-  toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;
+  gatherLines(line: string, turn: Turn | undefined): Promise<readonly string[]>;
   /** Opens the plug-in's ops for all workers. */
   open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
   /** Records how the ops deviate from the request, with the reason, and logs it once. */
@@ -52,13 +52,13 @@ export class NcclChoice {
       if (!isNothing) this.#options.remark('info', `nccl is not used, because ${why}; values are combined on the host`);
       return undefined;
     }
-    const told = `NCCL was requested, but ${why}`;
+    const message = `NCCL was requested, but ${why}`;
     if (!isNothing) {
-      const cure = 'fix the cause, or request AUTO or RING, which do not need NCCL';
+      const advice = 'fix the cause, or request AUTO or RING, which do not need NCCL';
       const details = { operation: 'all-reduce', ...(worker === undefined ? {} : { rank: worker }) };
-      throw new CollError('ERR_COLL_REFUSED', `${told}: ${cure}`, details);
+      throw new CollError('ERR_COLL_REFUSED', `${message}: ${advice}`, details);
     }
-    this.#options.remark('warn', `${told}; a ring is used instead`);
+    this.#options.remark('warn', `${message}; a ring is used instead`);
     return undefined;
   }
 
@@ -116,9 +116,9 @@ export class NcclChoice {
   }
 
   async #agree(devices: readonly string[], turn: Turn | undefined): Promise<Refusal | undefined> {
-    const { workers, toldByAll } = this.#options;
-    const told = await toldByAll(JSON.stringify((await refusalHere(devices)) ?? null), turn);
-    const refusals = told.map((line) => JSON.parse(line) as Refusal | null);
+    const { workers, gatherLines } = this.#options;
+    const lines = await gatherLines(JSON.stringify((await refusalHere(devices)) ?? null), turn);
+    const refusals = lines.map((line) => JSON.parse(line) as Refusal | null);
     const worker = refusals.findIndex((refusal) => refusal !== null);
     const first = refusals[worker];
     if (!first || workers === 1) return first ?? undefined;

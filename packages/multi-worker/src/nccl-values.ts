@@ -37,9 +37,9 @@ export class NcclValues {
     const found = values.find(isInDeviceMemory);
     if (!found) return undefined;
     if (this.#plan.isNcclAlone) return this.#nccl.ops(devices);
-    const told = `${this.#plan.specification} runs on the host, but a value is in the memory of ${found.device}`;
-    const cure = "specify 'nccl', use CollectiveAllReduce, or copy the value to the host with toHost of @coll/nccl";
-    throw new ValueError('ERR_COLL_DEVICE', `multi-worker: ${told}: ${cure}`);
+    const message = `${this.#plan.specification} runs on the host, but a value is in the memory of ${found.device}`;
+    const advice = "specify 'nccl', use CollectiveAllReduce, or copy the value to the host with toHost of @coll/nccl";
+    throw new ValueError('ERR_COLL_DEVICE', `multi-worker: ${message}: ${advice}`);
   }
 
   /**

@@ -114,7 +114,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   }
 
   /** Sends a line of text to all workers, and returns the lines of all workers in rank order. */
-  protected async toldByAll(line: string, options: CallOptions): Promise<readonly string[]> {
+  protected async gatherLines(line: string, options: CallOptions): Promise<readonly string[]> {
     if (!this.#gathering) return [line];
     const text = tensor(new TextEncoder().encode(`${line}\n`), { device: 'cpu:0' });
     const { data } = await this.#gathering.exchange(text, options);
@@ -200,8 +200,8 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     const { devices } = this.#others as OtherWorkers;
     const odd = values.find((value) => value.values.length !== devices.length);
     if (!odd) return;
-    const told = `each value must have one component on each of [${devices.join(', ')}], the devices of this worker, got a value with ${odd.values.length}`;
-    throw new ValueError('ERR_COLL_VALUE', `${this.name}: ${told}`, { operation: 'all-reduce' });
+    const message = `each value must have one component on each of [${devices.join(', ')}], the devices of this worker, got a value with ${odd.values.length}`;
+    throw new ValueError('ERR_COLL_VALUE', `${this.name}: ${message}`, { operation: 'all-reduce' });
   }
 }
 
@@ -226,8 +226,8 @@ function gatheringAmong(others: OtherWorkers): GatheringOps {
  */
 function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
   if (world && world.localRanks.length !== world.devices.length) {
-    const told = `replicas of [${world.devices.join(', ')}] in separate threads cannot share the process group of their worker`;
-    throw new ValueError('ERR_COLL_REFUSED', `${told}: keep the replicas of a process in one thread`);
+    const message = `replicas of [${world.devices.join(', ')}] in separate threads cannot share the process group of their worker`;
+    throw new ValueError('ERR_COLL_REFUSED', `${message}: keep the replicas of a process in one thread`);
   }
   const [own = ''] = devices;
   if (devices.length > 1) return world;

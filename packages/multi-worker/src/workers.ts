@@ -17,15 +17,15 @@ export interface Workers {
  */
 export function workersOf(workerDevices: readonly string[], numGpusPerWorker: number): Workers {
   if (!Array.isArray(workerDevices) || workerDevices.length === 0) {
-    const told = `workerDevices must be a list of workers such as ['/job:worker/task:0'], got ${quote(workerDevices)}`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `workerDevices must be a list of workers such as ['/job:worker/task:0'], got ${quote(workerDevices)}`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   const names = Array.from(workerDevices, (device) => DeviceSpec.fromString(device).toString());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new ValueError('ERR_COLL_DEVICE', `workerDevices contains ${quote(twice)} twice`);
   if (!(Number.isSafeInteger(numGpusPerWorker) && numGpusPerWorker >= 0)) {
-    const told = `numGpusPerWorker must be a whole number, 0 or more, got ${quote(numGpusPerWorker)}`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `numGpusPerWorker must be a whole number, 0 or more, got ${quote(numGpusPerWorker)}`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   return { workers: names.length, gpusPerWorker: numGpusPerWorker };
 }
@@ -52,8 +52,8 @@ export function inTasks(devices: readonly string[]): Workers & { readonly order:
   const gpusPerWorker = members[0]?.length ?? 0;
   const odd = members.find(({ length }) => length !== gpusPerWorker);
   if (!odd) return { workers: names.length, gpusPerWorker, order: members.flat() };
-  const told = `all workers must have the same number of devices, but one has ${gpusPerWorker} and another ${odd.length}: [${devices.join(', ')}]`;
-  throw new ValueError('ERR_COLL_DEVICE', told);
+  const message = `all workers must have the same number of devices, but one has ${gpusPerWorker} and another ${odd.length}: [${devices.join(', ')}]`;
+  throw new ValueError('ERR_COLL_DEVICE', message);
 }
 
 /**
@@ -65,8 +65,8 @@ export function requireWorkerByWorker(devices: readonly string[], { workers }: W
   if (!isSpread(devices)) return;
   const { workers: found } = workersAmong(devices);
   if (found === workers) return;
-  const told = `there are ${workers} workers, but [${devices.join(', ')}] are devices of ${found}: a value must have components on every worker`;
-  throw new ValueError('ERR_COLL_DEVICE', told, { operation: 'all-reduce' });
+  const message = `there are ${workers} workers, but [${devices.join(', ')}] are devices of ${found}: a value must have components on every worker`;
+  throw new ValueError('ERR_COLL_DEVICE', message, { operation: 'all-reduce' });
 }
 
 /** Whether devices belong to more than one worker. Empty device names are ignored. */

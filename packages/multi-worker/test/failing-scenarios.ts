@@ -11,17 +11,17 @@ import {
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import { componentOf, devicesOf, everyone, mine } from './worker-values.ts';
 
-/** What a member is told where its group fails. */
-export interface Told {
+/** The error of a member whose group fails. */
+export interface Outcome {
   readonly code: string;
   readonly message: string;
   readonly rank: number | undefined;
 }
 
-/** What every worker of a group does at the same time, after which the group has failed; the result is what it was told. */
-export type FailingScenario = (group: ProcessGroup, count: number) => Promise<readonly Told[]>;
+/** What every worker of a group does at the same time, after which the group has failed; the result is its error. */
+export type FailingScenario = (group: ProcessGroup, count: number) => Promise<readonly Outcome[]>;
 
-async function toldOf(call: Promise<unknown>): Promise<Told> {
+async function outcomeOf(call: Promise<unknown>): Promise<Outcome> {
   try {
     await call;
   } catch (error) {
@@ -48,11 +48,11 @@ function slicesOf(item: Tensor): IndexedSlices {
 }
 
 /** The odd worker comes when the others have given up. */
-async function notComing(group: ProcessGroup, count: number, implementation: 'AUTO' | 'RING'): Promise<Told[]> {
+async function notComing(group: ProcessGroup, count: number, implementation: 'AUTO' | 'RING'): Promise<Outcome[]> {
   await using ops = opsOf(group, count, implementation);
   const value = contributions(group, count, 4);
   while (isOdd(group) && !group.failure?.()) await new Promise((resolve) => setTimeout(resolve, 20));
-  return [await toldOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 0.2 }))];
+  return [await outcomeOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 0.2 }))];
 }
 
 /** Whether this is the worker that does something else than the others. */
@@ -64,72 +64,72 @@ export const failingScenarios = {
   'values of different lengths': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, group.rank === 1 ? 5 : 4);
-    const first = await toldOf(ops.reduce(ReduceOp.SUM, value, value));
+    const first = await outcomeOf(ops.reduce(ReduceOp.SUM, value, value));
     const usual = contributions(group, count, 4);
-    return [first, await toldOf(ops.reduce(ReduceOp.SUM, usual, usual))];
+    return [first, await outcomeOf(ops.reduce(ReduceOp.SUM, usual, usual))];
   },
   'values of different shapes': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4);
     const shape = group.rank === 1 ? [2, 2] : [4];
     const own = new PerReplica(value.values.map((item) => ({ ...item, shape })));
-    return [await toldOf(ops.reduce(ReduceOp.SUM, own, own))];
+    return [await outcomeOf(ops.reduce(ReduceOp.SUM, own, own))];
   },
   'different calls': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4);
     const call = group.rank === 1 ? ops.gather(value, value, 0) : ops.reduce(ReduceOp.SUM, value, value);
-    return [await toldOf(call)];
+    return [await outcomeOf(call)];
   },
   'different ops': async (group, count) => {
     await using ops = opsOf(group, count, 'AUTO');
     const value = contributions(group, count, 4);
-    return [await toldOf(ops.reduce(isOdd(group) ? ReduceOp.MAX : ReduceOp.SUM, value, value))];
+    return [await outcomeOf(ops.reduce(isOdd(group) ? ReduceOp.MAX : ReduceOp.SUM, value, value))];
   },
   'values of different dtypes': async (group, count) => {
     await using ops = opsOf(group, count, 'AUTO');
     const value = contributions(group, count, 1 << 16, isOdd(group) ? 'float64' : 'float32');
-    return [await toldOf(ops.reduce(ReduceOp.MEAN, value, value))];
+    return [await outcomeOf(ops.reduce(ReduceOp.MEAN, value, value))];
   },
   'gathers of different dtypes': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4, isOdd(group) ? 'int32' : 'float32');
-    return [await toldOf(ops.gather(value, value, 0))];
+    return [await outcomeOf(ops.gather(value, value, 0))];
   },
   'gathers along other shapes': async (group, count) => {
     await using ops = opsOf(group, count);
     const columns = isOdd(group) ? 3 : 2;
     const value = contributions(group, count, 6);
     const rows = new PerReplica(value.values.map((item) => ({ ...item, shape: [6 / columns, columns] })));
-    return [await toldOf(ops.gather(rows, rows, 0))];
+    return [await outcomeOf(ops.gather(rows, rows, 0))];
   },
   'sparse values on some workers only': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4);
     const own = isOdd(group) ? new PerReplica(value.values.map(slicesOf)) : value;
-    return [await toldOf(ops.reduce(ReduceOp.SUM, own, own))];
+    return [await outcomeOf(ops.reduce(ReduceOp.SUM, own, own))];
   },
   'different ops for sparse values': async (group, count) => {
     await using ops = opsOf(group, count);
     const own = new PerReplica(contributions(group, count, 4).values.map(slicesOf));
-    return [await toldOf(ops.reduce(isOdd(group) ? ReduceOp.MEAN : ReduceOp.SUM, own, own))];
+    return [await outcomeOf(ops.reduce(isOdd(group) ? ReduceOp.MEAN : ReduceOp.SUM, own, own))];
   },
   'different implementations': async (group, count) => {
     await using ops = opsOf(group, count, isOdd(group) ? 'RING' : 'AUTO');
     const value = contributions(group, count, 4);
-    return [await toldOf(ops.reduce(ReduceOp.SUM, value, value))];
+    return [await outcomeOf(ops.reduce(ReduceOp.SUM, value, value))];
   },
   'a worker whose call is aborted': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4);
     const controller = new AbortController();
     const call = { timeoutSeconds: 120, signal: controller.signal };
-    const running = toldOf(ops.reduce(ReduceOp.SUM, value, value, call));
+    const running = outcomeOf(ops.reduce(ReduceOp.SUM, value, value, call));
     if (!isOdd(group)) return [await running];
     // The call has not begun. The next one meets the call in which the other workers wait.
     controller.abort(new Error('enough'));
     await running;
-    return [await toldOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 120 }))];
+    return [await outcomeOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 120 }))];
   },
   'a worker that never comes': (group, count) => notComing(group, count, 'RING'),
   'a worker that never comes while links are measured': (group, count) => notComing(group, count, 'AUTO'),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
-import { expectedFailures, failingScenarios, type Told } from './failing-scenarios.ts';
+import { expectedFailures, failingScenarios, type Outcome } from './failing-scenarios.ts';
 import type { PlayingTask, WorkerAnswer } from './fixtures/worker-process.ts';
 import { blockingScenarios, scenarios } from './worker-scenarios.ts';
 
@@ -33,13 +33,13 @@ describe.each([
 
   it.each(Object.keys(failingScenarios))('reports %s to all workers with the same message', async (scenario) => {
     for (const count of [1, 2]) {
-      const told = (await play({ scenario, count })) as (readonly Told[])[];
+      const outcomes = (await play({ scenario, count })) as (readonly Outcome[])[];
       const [code, words] = expectedFailures[scenario as keyof typeof expectedFailures];
-      expect([...new Set(told.flat().map((each) => each.code))], JSON.stringify(told)).toEqual([code]);
-      const [{ message, rank }] = told[0] as readonly [Told];
+      expect([...new Set(outcomes.flat().map((each) => each.code))], JSON.stringify(outcomes)).toEqual([code]);
+      const [{ message, rank }] = outcomes[0] as readonly [Outcome];
       expect(message).toMatch(words);
       if (!code.endsWith('MISMATCH')) continue;
-      expect(new Set(told.map(([first]) => JSON.stringify(first))).size, JSON.stringify(told)).toBe(1);
+      expect(new Set(outcomes.map(([first]) => JSON.stringify(first))).size, JSON.stringify(outcomes)).toBe(1);
       // Messages and `rank` count the ranks of those who call: the devices of all workers.
       expect(rank).toBe(count);
       expect(message).toMatch(count === 1 ? /(rank|replica) 1\b/ : /(rank|replica) 2, 3 \(worker 1\)/);

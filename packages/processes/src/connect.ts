@@ -53,9 +53,9 @@ async function attend({ member, secret, sockets, rank, channel, signal }: Connec
     await stream.send(proof);
     const welcome = await stream.next();
     requireNone(decodeRefusal(welcome), member, rank, address);
-    const told = secretOfWelcome(key, [hello, challenge, proof], welcome);
-    if (!told) throw unproven(member, rank, address);
-    return { rank, channel, socket: stream.handOver((descriptor) => sockets.take(descriptor)), secret: told };
+    const shared = secretOfWelcome(key, [hello, challenge, proof], welcome);
+    if (!shared) throw unproven(member, rank, address);
+    return { rank, channel, socket: stream.handOver((descriptor) => sockets.take(descriptor)), secret: shared };
   } finally {
     signal.removeEventListener('abort', end);
     stream.drop();
@@ -69,8 +69,8 @@ function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: n
 /** Makes the error for a connection that the process at a member's address has refused. */
 function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
   if (why === 'key') {
-    const told = `rank ${rank} at ${host}:${port} has a different job key, or another process answers at this address`;
-    return distrust(`${told}: set the same COLL_JOB_KEY or jobKey on all members`, member);
+    const message = `rank ${rank} at ${host}:${port} has a different job key, or another process answers at this address`;
+    return distrust(`${message}: set the same COLL_JOB_KEY or jobKey on all members`, member);
   }
   const identities = {
     no: 'it gave no reason',
@@ -85,17 +85,17 @@ function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, {
 
 /** Makes the error for a process that is not the member that registered this address. */
 function stranger(rank: number, { host, port }: Address, member: MemberConfig, problem: string): CollError {
-  const told = `another process answers at ${host}:${port}, the address of rank ${rank}: ${problem}`;
-  const cure = `set COLL_HOST or host of rank ${rank} to an address that only its host has`;
-  return distrust(`${told}; ${cure}, and look for port forwarding`, member);
+  const message = `another process answers at ${host}:${port}, the address of rank ${rank}: ${problem}`;
+  const advice = `set COLL_HOST or host of rank ${rank} to an address that only its host has`;
+  return distrust(`${message}; ${advice}, and look for port forwarding`, member);
 }
 
 function unproven(member: MemberConfig, rank: number, address: Address): CollError {
   return stranger(rank, address, member, `it failed to prove to rank ${member.rank} that it has the job key`);
 }
 
-function distrust(told: string, { rank }: MemberConfig): CollError {
-  return new CollError('ERR_COLL_STORE', told, { operation: 'open a group', rank });
+function distrust(message: string, { rank }: MemberConfig): CollError {
+  return new CollError('ERR_COLL_STORE', message, { operation: 'open a group', rank });
 }
 
 function pause(signal: AbortSignal): Promise<void> {

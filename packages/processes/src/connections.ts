@@ -80,10 +80,10 @@ function tooLate(
   waiting: readonly number[],
   cause: unknown,
 ): DeadlineExceededError {
-  const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${waiting.join(', ')} could not be reached`;
+  const message = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${waiting.join(', ')} could not be reached`;
   // For example, too many open files in this process.
   const why = cause instanceof Error ? `; the last attempt failed: ${cause.message}` : '';
-  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, {
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${message}${why}`, {
     rank,
     ranks: waiting,
     operation: 'open a group',

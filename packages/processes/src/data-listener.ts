@@ -40,8 +40,8 @@ export function listenForData({ rank, transport }: MemberConfig, host: string, s
     const [socket, port] = sockets.listen(host);
     return { socket, port, nonce };
   } catch (cause) {
-    const told = `rank ${rank}: ${(cause as Error).message}; set host to an address or interface of this machine`;
-    throw new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank });
+    const message = `rank ${rank}: ${(cause as Error).message}; set host to an address or interface of this machine`;
+    throw new RuntimeError('ERR_COLL_CLUSTER', message, { cause, operation: 'open a group', rank });
   }
 }
 

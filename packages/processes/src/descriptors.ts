@@ -73,7 +73,7 @@ function whyNoneOpens(): NodeJS.ErrnoException | undefined {
 }
 
 function tooFew({ rank, size }: MemberConfig, cause: NodeJS.ErrnoException): RuntimeError {
-  const told = `rank ${rank} cannot open a group of ${size}: it has too many open files (${cause.code})`;
-  const cure = 'raise the limit before you start the process: ulimit -n 4096';
-  return new RuntimeError('ERR_COLL_CLUSTER', `${told}; ${cure}`, { rank, operation: 'open a group', cause });
+  const message = `rank ${rank} cannot open a group of ${size}: it has too many open files (${cause.code})`;
+  const advice = 'raise the limit before you start the process: ulimit -n 4096';
+  return new RuntimeError('ERR_COLL_CLUSTER', `${message}; ${advice}`, { rank, operation: 'open a group', cause });
 }

@@ -100,7 +100,7 @@ it.each([
     'other',
     'rank 1 on host-1 cannot connect to rank 0 on other at 127.0.0.1:PORT: connection refused; if rank 0 has exited, see the output of that process; otherwise a firewall or a wrong COLL_HOST on other is likely',
   ],
-])('a refused connection proves that a process has exited only on its own host (%s)', async (name, told) => {
+])('a refused connection proves that a process has exited only on its own host (%s)', async (name, message) => {
   const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
   seats[0]?.leave();
   const bootId = 'the same';
@@ -110,7 +110,7 @@ it.each([
   const port = `${first.addresses[0]?.port}`;
   expect(seats[1]?.lost[0]).toMatchObject({
     ...{ code: 'ERR_COLL_PEER_FAILED', ranks: [0], operation: 'open a group' },
-    message: `${told.replace('PORT', port)}; then open the group again with the next generation`,
+    message: `${message.replace('PORT', port)}; then open the group again with the next generation`,
   });
 });
 
@@ -120,7 +120,7 @@ it.each([
     'ETIMEDOUT',
     'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): check both hosts and the network',
   ],
-])('the failure detector reports how a connection ended after the error %s', async (code, told) => {
+])('the failure detector reports how a connection ended after the error %s', async (code, message) => {
   const peers = await sit(2);
   const [first, second] = seats as [Seat, Seat];
   const shown: Socket[] = [];
@@ -139,7 +139,7 @@ it.each([
   await expect.poll(() => named(0)).toEqual([1]);
   expect(first.lost[0]).toMatchObject({
     ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', operation: 'open a group', cause },
-    message: `${told}; then open the group again with the next generation`,
+    message: `${message}; then open the group again with the next generation`,
   });
   sockets.close();
 });

@@ -170,8 +170,8 @@ export class FailureDetector {
     // A process that exits may reset its connections.
     if (code === undefined || code === 'ECONNRESET') this.#report(exitError(rank, peers[rank]?.hostName, why));
     else {
-      const told = `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
-      this.#report(lossError(rank, told, why));
+      const message = `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
+      this.#report(lossError(rank, message, why));
     }
   }
 
@@ -191,11 +191,11 @@ export function exitError(rank: number, hostName: string | undefined, cause?: Er
   );
 }
 
-function lossError(rank: number, told: string, cause?: Error): UnavailableError {
+function lossError(rank: number, message: string, cause?: Error): UnavailableError {
   const details = { rank, ranks: [rank], operation: 'open a group', cause };
   return new UnavailableError(
     'ERR_COLL_PEER_FAILED',
-    `${told}; then open the group again with the next generation`,
+    `${message}; then open the group again with the next generation`,
     details,
   );
 }

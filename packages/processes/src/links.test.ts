@@ -47,15 +47,15 @@ async function find({
     open: (rank: number, secret: Buffer) => (secret[0] === rank ? refused[rank] : 'another secret'),
     hasMark: (rank: number) => !unmarked.includes(rank),
   } as unknown as SharedSegments;
-  const told: [string, unknown][] = [];
+  const logged: [string, unknown][] = [];
   const rest = others ?? ['{"refused":{}}', '{"refused":{}}'];
   const rendezvous = {
     gather: async (name: string, own: Buffer) => {
-      told.push([name, own.length === 0 ? undefined : JSON.parse(own.toString())]);
+      logged.push([name, own.length === 0 ? undefined : JSON.parse(own.toString())]);
       return [own, ...rest.map((text) => Buffer.from(text))];
     },
   } as unknown as StoreRendezvous;
-  return { ...(await findLinks(member, peers, segments, rendezvous, connected, () => proposed)), told };
+  return { ...(await findLinks(member, peers, segments, rendezvous, connected, () => proposed)), logged };
 }
 
 const shared = (rank: number) => ({
@@ -67,9 +67,9 @@ const tcp = (rank: number, reason: string) => ({ rank, transport: 'tcp', reason 
 
 describe('findLinks', () => {
   it("finds shared memory between members that have opened each other's memory", async () => {
-    const { told, ...found } = await find({});
+    const { logged, ...found } = await find({});
     expect(found).toEqual({ links: [shared(1), shared(2)], areAllShared: true, areAnyShared: true });
-    expect(told).toEqual([
+    expect(logged).toEqual([
       ['opened', undefined],
       ['links', { refused: {} }],
     ]);
@@ -121,22 +121,22 @@ describe('findLinks', () => {
   });
 
   it('does not use shared memory if the other rank did not write its check value there', async () => {
-    const { links, told } = await find({ unmarked: [1, 2], refused: { 2: 'no file' } });
+    const { links, logged } = await find({ unmarked: [1, 2], refused: { 2: 'no file' } });
     const reason = 'the shared-memory check failed: rank 1 did not write to the segment of rank 0';
     expect(links).toEqual([
       tcp(1, `on the same host, but its memory cannot be used: ${reason}`),
       tcp(2, 'on the same host, but its memory cannot be used: no file'),
     ]);
-    expect(told).toEqual([
+    expect(logged).toEqual([
       ['opened', undefined],
       ['links', { refused: { 1: reason, 2: 'no file' } }],
     ]);
   });
 
   it('uses TCP to a rank on another host, and names that host', async () => {
-    const { links, areAllShared, areAnyShared, told } = await find({ hosts: ['a', 'b', 'a'] });
+    const { links, areAllShared, areAnyShared, logged } = await find({ hosts: ['a', 'b', 'a'] });
     expect([links, areAllShared, areAnyShared]).toEqual([[tcp(1, 'on another host, b'), shared(2)], false, true]);
-    expect(told).toEqual([
+    expect(logged).toEqual([
       ['opened', undefined],
       ['links', { refused: {} }],
     ]);
@@ -148,7 +148,7 @@ describe('findLinks', () => {
       links: [tcp(1, reason), tcp(2, reason)],
       areAllShared: false,
       areAnyShared: false,
-      told: [['links', { refused: {} }]],
+      logged: [['links', { refused: {} }]],
     });
   });
 

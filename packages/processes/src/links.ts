@@ -125,12 +125,12 @@ function linkBetween(
 }
 
 function notShared(links: readonly Link[]): CollError {
-  const told = links
+  const message = links
     .filter(({ transport }) => transport === 'tcp')
     .map(({ rank, reason }) => `rank ${rank} is ${reason}`);
-  const problem = told.length > 0 ? told.join('; ') : "two other members cannot use each other's memory";
-  const cure = "use transport: 'auto', which falls back to TCP";
-  return new CollError('ERR_COLL_REFUSED', `shared memory was requested, but ${problem}; ${cure}`, {
+  const problem = message.length > 0 ? message.join('; ') : "two other members cannot use each other's memory";
+  const advice = "use transport: 'auto', which falls back to TCP";
+  return new CollError('ERR_COLL_REFUSED', `shared memory was requested, but ${problem}; ${advice}`, {
     operation: 'open a group',
   });
 }

@@ -80,7 +80,7 @@ it('the listener reports the address at which it cannot listen', async () => {
   });
 });
 
-it('the listener waits for a new connection after it was told to forget the old one', async () => {
+it('the listener waits for a new connection after forget() of the old one', async () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   const sockets = new Sockets(untaken);

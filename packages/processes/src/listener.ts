@@ -72,8 +72,8 @@ export class Listener {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
         const { rank } = options.member;
-        const told = `rank ${rank} cannot listen at ${options.host}: ${cause.message}; set host to an address or interface of this machine`;
-        reject(new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank }));
+        const message = `rank ${rank} cannot listen at ${options.host}: ${cause.message}; set host to an address or interface of this machine`;
+        reject(new RuntimeError('ERR_COLL_CLUSTER', message, { cause, operation: 'open a group', rank }));
       });
       // Workers of node:cluster would otherwise share one port.
       server.listen({ host: options.host, port: 0, backlog: 511, exclusive: true }, resolve);
@@ -149,8 +149,8 @@ export class Listener {
     const challenge = encodeChallenge();
     await stream.send(challenge);
     const proof = await stream.next();
-    const told = secretOfProof(member.key, [first, challenge], proof);
-    if (!told) return stream.endWith(encodeRefusal({ why: 'key', detail: 0 }));
+    const shared = secretOfProof(member.key, [first, challenge], proof);
+    if (!shared) return stream.endWith(encodeRefusal({ why: 'key', detail: 0 }));
     // Before the welcome, after which the member would not connect again if this failed.
     const socket = stream.handOver((descriptor) => sockets.take(descriptor));
     try {
@@ -160,7 +160,7 @@ export class Listener {
       throw error;
     }
     stream.drop();
-    this.#add({ rank: hello.from, channel: hello.channel, socket, secret: told });
+    this.#add({ rank: hello.from, channel: hello.channel, socket, secret: shared });
   }
 
   #add(connection: Connection): void {

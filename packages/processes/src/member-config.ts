@@ -88,11 +88,11 @@ function placeOf(
   { rank, size, generation }: OpenProcessGroupOptions,
   environment: Environment,
 ): Pick<MemberConfig, 'rank' | 'size' | 'generation'> {
-  const isTold = rank !== undefined && size !== undefined;
-  const told = isTold ? { rank, size } : (launched(environment) ?? memberFromEnvironment(environment));
+  const isGiven = rank !== undefined && size !== undefined;
+  const membership = isGiven ? { rank, size } : (launched(environment) ?? memberFromEnvironment(environment));
   const place = {
-    rank: rank ?? told.rank,
-    size: size ?? told.size,
+    rank: rank ?? membership.rank,
+    size: size ?? membership.size,
     generation: generation ?? generationFromEnvironment(environment),
   };
   within('size', place.size, 1, mostMembers);

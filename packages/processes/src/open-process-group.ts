@@ -64,13 +64,13 @@ export function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise
 /** `whole`: if the group is made by `split`, the rank of each member in the whole group. */
 async function openGroup(options: OpenProcessGroupOptions, whole?: readonly number[]): Promise<OpenedProcessGroup> {
   const meeting = await meetingOf(options);
-  const told = { ...memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options), whole };
-  requireGoing(told);
+  const config = { ...memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options), whole };
+  requireGoing(config);
   const binding = processBinding();
   // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
   ownThresholds();
-  const { store, isOwn, host } = await storeOf(options, told, meeting);
-  const member = { ...told, host };
+  const { store, isOwn, host } = await storeOf(options, config, meeting);
+  const member = { ...config, host };
   const rendezvous = rendezvousOf(store, member, options.onWait);
   const stalls = stallListener(member);
   // Without a launcher, the error at the timeout names the members that did not arrive.
@@ -281,8 +281,8 @@ function ranksOver(links: readonly Link[], transport: Link['transport']): readon
  * open files.
  */
 function unable({ rank }: MemberConfig, cause: unknown): CollError {
-  const told = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
-  return new RuntimeError('ERR_COLL_CLUSTER', told, { rank, operation: 'open a group', cause });
+  const message = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
+  return new RuntimeError('ERR_COLL_CLUSTER', message, { rank, operation: 'open a group', cause });
 }
 
 /** @throws AbortedError if the caller has aborted the opening of its group */

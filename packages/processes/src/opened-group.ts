@@ -113,7 +113,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     const crowd = `${local.ranks} on ${local.cores === 1 ? '1 core' : `${local.cores} cores`}: ${share}`;
     const player = memory ? 'shared-memory' : 'messages';
     const head = `rank ${this.rank} of ${this.size}, generation ${this.generation}: executed in C++ with ${binding.simd}`;
-    const told = memory ? ', all members in shared memory' : ', by messages';
+    const means = memory ? ', all members in shared memory' : ', by messages';
     const lines = this.links.map(({ rank, transport, reason }) => `rank ${rank} over ${transport}: ${reason}`);
     return {
       engine: 'native',
@@ -124,7 +124,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
       hasOwnCore,
       calibration,
       text: [
-        `${head}${this.size > 1 ? told : ''}`,
+        `${head}${this.size > 1 ? means : ''}`,
         `machine: ${describeMachine(machine)}; members ${crowd}`,
         ...(calibration ? [`thresholds: ${describeCalibration(calibration)}`] : []),
         ...lines,

@@ -76,8 +76,8 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
     if (odd < 0) continue;
     const valueIn = (info: PeerInfo) =>
       setting === 'insecure' ? `${info.insecure} (by ${info.insecureBy})` : info[setting];
-    const told = `${setting} is ${valueIn(first)} on rank 0, but ${valueIn(peers[odd] as PeerInfo)} on rank ${odd}`;
-    throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: all members must use the same value`, {
+    const message = `${setting} is ${valueIn(first)} on rank 0, but ${valueIn(peers[odd] as PeerInfo)} on rank ${odd}`;
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: all members must use the same value`, {
       rank: odd,
       operation,
     });
@@ -87,20 +87,21 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
   if (other < 0) return;
   const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${peers[other]?.hostName}`;
   if (one.transport === 'shared-memory') {
-    const told = `shared memory was requested, but ${hosts}; transport: 'auto' uses TCP between hosts`;
-    throw new CollError('ERR_COLL_REFUSED', told, { rank: other, operation });
+    const message = `shared memory was requested, but ${hosts}; transport: 'auto' uses TCP between hosts`;
+    throw new CollError('ERR_COLL_REFUSED', message, { rank: other, operation });
   }
   const local = peers.findIndex(({ addresses }) => addresses.every(({ host }) => isLoopback(host)));
   if (local >= 0) {
-    const told = `rank ${local} listens only at ${peers[local]?.addresses[0]?.host}, which other hosts cannot reach`;
-    const cure = 'on each member set host to the address or the network interface at which the other members reach it';
-    throw new RuntimeError('ERR_COLL_CLUSTER', `${hosts}, but ${told}; ${cure}`, { rank: local, operation });
+    const message = `rank ${local} listens only at ${peers[local]?.addresses[0]?.host}, which other hosts cannot reach`;
+    const advice =
+      'on each member set host to the address or the network interface at which the other members reach it';
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${hosts}, but ${message}; ${advice}`, { rank: local, operation });
   }
   if (!one.insecure) {
-    const cure =
+    const advice =
       'encrypt the network with WireGuard or IPsec, or trust it, and open the group with insecure: true on all members, or set COLL_INSECURE=1 and pass no option insecure';
-    const told = `${hosts}, and the data sent over TCP is not encrypted, which insecure: false forbids (by ${one.insecureBy})`;
-    throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: ${cure}`, { rank: other, operation });
+    const message = `${hosts}, and the data sent over TCP is not encrypted, which insecure: false forbids (by ${one.insecureBy})`;
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: ${advice}`, { rank: other, operation });
   }
 }
 

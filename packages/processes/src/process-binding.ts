@@ -200,12 +200,12 @@ const processInterface = 15;
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {
   const found = nativeBinding();
   if (found.interface !== processInterface) {
-    const told = `@coll/native has interface version ${found.interface}, but @coll/processes needs version ${processInterface}`;
-    throw new CollError('ERR_COLL_NO_ENGINE', `${told}: install the same version of both`, { operation });
+    const message = `@coll/native has interface version ${found.interface}, but @coll/processes needs version ${processInterface}`;
+    throw new CollError('ERR_COLL_NO_ENGINE', `${message}: install the same version of both`, { operation });
   }
   if (found.processes) return found as NativeBinding & { readonly processes: ProcessBinding };
-  const told = `groups of processes work on Linux only so far, not on ${process.platform}`;
-  throw new CollError('ERR_COLL_NO_ENGINE', told, { operation });
+  const message = `groups of processes work on Linux only so far, not on ${process.platform}`;
+  throw new CollError('ERR_COLL_NO_ENGINE', message, { operation });
 }
 
 const operation = 'open a group';

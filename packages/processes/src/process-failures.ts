@@ -27,9 +27,9 @@ export function disagreementOf(
   // Ranks that have not arrived count as part of the majority, and so are not named.
   const usual = mostFrequent(states.filter((state) => state !== undefined));
   for (const [rank, state] of states.entries()) table.announcedBy(rank).set(state ?? usual);
-  const cure = 'all ranks must make the same calls in the same order';
+  const advice = 'all ranks must make the same calls in the same order';
   const found = table.mismatch(names);
-  return found ?? new InternalError('ERR_COLL_MISMATCH', `ranks disagree about a collective; ${cure}`);
+  return found ?? new InternalError('ERR_COLL_MISMATCH', `ranks disagree about a collective; ${advice}`);
 }
 
 function mostFrequent(states: readonly (readonly number[])[]): readonly number[] {

@@ -170,7 +170,7 @@ describe('a synchronous call', () => {
     [[0], '1,0: did not arrive at all-reduce sum'],
     [[0, 2], '1,0,2: did not arrive at all-reduce sum'],
     [[], '1,0,2: called all-reduce sum, but did not finish it'],
-  ])('fails the group if it times out while rank %j is missing', (absent, told) => {
+  ])('fails the group if it times out while rank %j is missing', (absent, message) => {
     answers = [status.expired, status.failed];
     missing = absent;
     failure = failed('deadline');
@@ -180,7 +180,7 @@ describe('a synchronous call', () => {
         message: expect.stringContaining('(collective 0 of the group)'),
       }),
     );
-    expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of ${told}`, 'play first for 0']);
+    expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of ${message}`, 'play first for 0']);
   });
 
   it('fails the group if the ranks call different collectives', () => {
@@ -221,10 +221,10 @@ describe('a synchronous call', () => {
 });
 
 describe('a long synchronous call', () => {
-  const told: (Stall | undefined)[] = [];
+  const stalls: (Stall | undefined)[] = [];
   beforeEach(() => {
-    told.length = 0;
-    group = groupWith({ seconds: 3, repeats: false, tell: (_, stall) => told.push(stall) });
+    stalls.length = 0;
+    group = groupWith({ seconds: 3, repeats: false, tell: (_, stall) => stalls.push(stall) });
     asked = [];
     missing = [2];
   });
@@ -234,14 +234,14 @@ describe('a long synchronous call', () => {
     answers = [status.expired, status.waiting];
     group.executeSync(call('first'), {});
     expect(asked).toEqual(['play first for 3000', 'play first for 0', 'play first for 0']);
-    expect(told).toEqual([stall, undefined]);
+    expect(stalls).toEqual([stall, undefined]);
   });
 
   it('executes for the rest of its timeout after it was reported as stalled', () => {
     answers = [status.expired];
     group.executeSync(call('first'), { timeoutSeconds: 10 });
     expect(asked).toEqual(['play first for 3000', 'play first for 7000']);
-    expect(told).toEqual([stall, undefined]);
+    expect(stalls).toEqual([stall, undefined]);
   });
 
   it.each([2, 3])('is not reported as stalled if its timeout is at most %i seconds', (timeoutSeconds) => {
@@ -249,12 +249,12 @@ describe('a long synchronous call', () => {
     failure = failed('deadline');
     expect(() => group.executeSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
     expect(asked[0]).toBe(`play first for ${1000 * timeoutSeconds}`);
-    expect(told).toEqual([]);
+    expect(stalls).toEqual([]);
   });
 
   it('is not reported as stalled if it ends in time', () => {
     group.executeSync(call('first'), {});
-    expect([asked, told]).toEqual([['play first for 3000'], []]);
+    expect([asked, stalls]).toEqual([['play first for 3000'], []]);
   });
 });
 

@@ -307,20 +307,20 @@ export class NativeProcessGroup {
     const begun = performance.now() - (answer === status.expired ? slice : 0);
     const until = millis > 0 ? begun + millis : Infinity;
     const source = {};
-    let isTold = false;
+    let isReported = false;
     for (let next = begun + stallMillis; answer === status.waiting || answer === status.expired; ) {
       if (answer === status.expired) {
         if (until <= next) break;
         const seconds = (performance.now() - begun) / 1000;
         const missing = this.#binding.missing(this.#handle);
         stalls.tell(source, { operation: operationOf(call), sequence: this.#calls - 1, missing, seconds });
-        isTold = true;
+        isReported = true;
         next = stalls.repeats ? begun + 2000 * seconds : Infinity;
       }
       const end = Math.min(next, until);
       answer = this.#playPart(handle, end === Infinity ? undefined : end);
     }
-    if (isTold) stalls.tell(source, undefined, answer === status.done);
+    if (isReported) stalls.tell(source, undefined, answer === status.done);
     return answer;
   }
 

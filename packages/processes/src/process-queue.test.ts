@@ -206,11 +206,11 @@ it('the process queue rejects running calls when the group is closed, and execut
 
 it('the process queue reports which ranks a call has been waiting for if it waits too long', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const binding = { ...native.binding, absent: () => [2, 3] };
   const stalling = new ProcessQueue(binding, group, {
     rank: 1,
-    stalls: { seconds: 10, repeats: false, tell: (_, stall) => told.push(stall) },
+    stalls: { seconds: 10, repeats: false, tell: (_, stall) => reports.push(stall) },
     fail: () => {},
     end: () => {},
     failureOf: () => new Error('the group has failed') as CollError,
@@ -220,9 +220,9 @@ it('the process queue reports which ranks a call has been waiting for if it wait
   const first = stalling.add(call('first'), 5, {});
   // The first look, and four more.
   pass(12_500);
-  expect(told).toEqual([{ operation: 'all-reduce sum', sequence: 5, missing: [2, 3], seconds: 10 }]);
+  expect(reports).toEqual([{ operation: 'all-reduce sum', sequence: 5, missing: [2, 3], seconds: 10 }]);
   stalling.settle();
   await first;
-  expect(told).toHaveLength(2);
+  expect(reports).toHaveLength(2);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -128,22 +128,22 @@ function allocated<D extends DType>(
   length: number,
 ): Tensor<D> {
   if (!isDType(dtype) || !(Number.isSafeInteger(length) && length >= 0)) {
-    const told = `${quote(length)} elements of ${quote(dtype)}`;
-    throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, got ${told}`);
+    const text = `${quote(length)} elements of ${quote(dtype)}`;
+    throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, got ${text}`);
   }
   const bytes = length * byteSize(dtype);
   // A limit of Node.js, which Node.js itself does not check here.
   if (bytes > constants.MAX_LENGTH) {
-    const told = `a tensor must have at most ${constants.MAX_LENGTH} bytes, the longest buffer of Node, got ${bytes}`;
-    throw new CollError('ERR_COLL_BUFFER', `${told}; split it into several tensors`);
+    const message = `a tensor must have at most ${constants.MAX_LENGTH} bytes, the longest buffer of Node, got ${bytes}`;
+    throw new CollError('ERR_COLL_BUFFER', `${message}; split it into several tensors`);
   }
   try {
     // Empty memory has no place in the segment.
     const buffer = bytes === 0 ? new ArrayBuffer(0) : binding.allocate(memory, bytes);
     return { data: viewOf(dtype, buffer, 0, length), dtype, shape: [length], device: '' };
   } catch (cause) {
-    const told = `cannot allocate ${bytes} more bytes of shared memory: ${(cause as Error).message}`;
-    throw new CollError('ERR_COLL_BUFFER', `${told}; open the group with a larger maxBytes, or keep fewer tensors`, {
+    const message = `cannot allocate ${bytes} more bytes of shared memory: ${(cause as Error).message}`;
+    throw new CollError('ERR_COLL_BUFFER', `${message}; open the group with a larger maxBytes, or keep fewer tensors`, {
       cause,
     });
   }

@@ -87,7 +87,7 @@ function withRoom<Result>(use: () => Result): Result {
   try {
     return use();
   } catch (cause) {
-    const told = `${(cause as Error).message}; open the group with a larger maxBytes on all members`;
-    throw new CollError('ERR_COLL_BUFFER', told, { operation: 'open a group', cause });
+    const message = `${(cause as Error).message}; open the group with a larger maxBytes on all members`;
+    throw new CollError('ERR_COLL_BUFFER', message, { operation: 'open a group', cause });
   }
 }

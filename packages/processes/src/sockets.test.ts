@@ -45,8 +45,8 @@ it('Sockets keeps no socket that was handed over or discarded, and closes all ot
 });
 
 it('Sockets reports whether it could take over a file descriptor', () => {
-  const told: string[] = [];
-  const descriptors = { opened: () => told.push('opened'), missed: () => told.push('missed') };
+  const events: string[] = [];
+  const descriptors = { opened: () => events.push('opened'), missed: () => events.push('missed') };
   const takeSocket = (socket: number) => {
     if (socket === 1) return 100;
     throw new Error('too many open files');
@@ -54,5 +54,5 @@ it('Sockets reports whether it could take over a file descriptor', () => {
   const sockets = new Sockets({ takeSocket } as unknown as ProcessBinding, descriptors as unknown as Descriptors);
   expect(sockets.take(1)).toBe(100);
   expect(() => sockets.take(2)).toThrow('too many open files');
-  expect(told).toEqual(['opened', 'missed']);
+  expect(events).toEqual(['opened', 'missed']);
 });

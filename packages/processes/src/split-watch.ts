@@ -115,8 +115,8 @@ export class SplitWatch {
     }
     if (!(error instanceof CollError)) throw error;
     const culprit = this.#ranks[error.rank ?? -1] ?? rank;
-    const told = `split: rank ${rank} cannot open the new group, in which it is rank ${this.#ranks.indexOf(rank)}: ${message}`;
-    return new (error.constructor as typeof CollError)(code, told, { operation, rank: culprit, cause: error });
+    const line = `split: rank ${rank} cannot open the new group, in which it is rank ${this.#ranks.indexOf(rank)}: ${message}`;
+    return new (error.constructor as typeof CollError)(code, line, { operation, rank: culprit, cause: error });
   }
 }
 

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type FirstCall, StallWatch } from './stall-watch.js';
 
 let first: FirstCall | undefined;
-let told: (Stall | undefined)[];
+let reports: (Stall | undefined)[];
 let watch: StallWatch;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   first = undefined;
-  told = [];
+  reports = [];
   watch = watchOf(false);
 });
 
@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 function watchOf(repeats: boolean): StallWatch {
-  const listener = { seconds: 10, repeats, tell: (_: object, stall: Stall | undefined) => told.push(stall) };
+  const listener = { seconds: 10, repeats, tell: (_: object, stall: Stall | undefined) => reports.push(stall) };
   return new StallWatch(listener, { first: () => first, missing: () => [2, 3], hasFailed: () => false });
 }
 
@@ -33,13 +33,13 @@ const stall = (sequence: number, seconds = 10) => ({ operation: 'all-reduce', se
 it('the stall watch reports a long call once, and then reports when the call has ended', () => {
   begin({ number: 4, operation: 'all-reduce' });
   vi.advanceTimersByTime(12_499);
-  expect(told).toEqual([]);
+  expect(reports).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(told).toEqual([stall(4)]);
+  expect(reports).toEqual([stall(4)]);
   vi.advanceTimersByTime(60_000);
-  expect(told).toHaveLength(1);
+  expect(reports).toHaveLength(1);
   begin(undefined);
-  expect(told).toEqual([stall(4), undefined]);
+  expect(reports).toEqual([stall(4), undefined]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -47,11 +47,11 @@ it('the stall watch reports a call again after each doubling of the time if its 
   watch = watchOf(true);
   begin({ number: 4, operation: 'all-reduce' });
   vi.advanceTimersByTime(85_000);
-  expect(told).toEqual([stall(4, 10), stall(4, 20), stall(4, 40), stall(4, 80)]);
+  expect(reports).toEqual([stall(4, 10), stall(4, 20), stall(4, 40), stall(4, 80)]);
   begin({ number: 5, operation: 'all-reduce' });
-  expect(told.at(-1)).toBeUndefined();
+  expect(reports.at(-1)).toBeUndefined();
   vi.advanceTimersByTime(10_000);
-  expect(told.at(-1)).toEqual(stall(5));
+  expect(reports.at(-1)).toEqual(stall(5));
 });
 
 it('the stall watch measures each call from its own start', () => {
@@ -59,11 +59,11 @@ it('the stall watch measures each call from its own start', () => {
   vi.advanceTimersByTime(6_000);
   begin({ number: 1, operation: 'all-reduce' });
   vi.advanceTimersByTime(11_000);
-  expect(told).toEqual([]);
+  expect(reports).toEqual([]);
   vi.advanceTimersByTime(3_000);
-  expect(told).toEqual([stall(1)]);
+  expect(reports).toEqual([stall(1)]);
   begin({ number: 2, operation: 'all-reduce' });
-  expect(told).toEqual([stall(1), undefined]);
+  expect(reports).toEqual([stall(1), undefined]);
   expect(vi.getTimerCount()).toBe(1);
 });
 
@@ -75,5 +75,5 @@ it('the stall watch reports nothing for calls that end in time', () => {
   expect(vi.getTimerCount()).toBe(0);
   begin({ number: 1, operation: 'all-reduce' });
   vi.advanceTimersByTime(10_000);
-  expect(told).toEqual([]);
+  expect(reports).toEqual([]);
 });

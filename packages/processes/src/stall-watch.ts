@@ -35,7 +35,7 @@ export class StallWatch {
   /** Called whenever a call has begun or ended. */
   look(): void {
     this.#timer ??= setInterval(() => this.#check(), this.#millis).unref();
-    if (this.#reporter.isTold) this.#check();
+    if (this.#reporter.isReported) this.#check();
   }
 
   #check(): void {

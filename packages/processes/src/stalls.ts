@@ -46,7 +46,7 @@ class LauncherReports implements StallListener {
 class LoggedStalls implements StallListener {
   readonly seconds: number;
   readonly repeats = true;
-  readonly #told = new Set<object>();
+  readonly #reported = new Set<object>();
   readonly #rank: number;
   readonly #numbers: readonly number[];
 
@@ -58,14 +58,14 @@ class LoggedStalls implements StallListener {
 
   tell(source: object, stall: Stall | undefined, hasResumed = true): void {
     if (!stall) {
-      if (this.#told.delete(source) && hasResumed) log('warn', 'no longer stalled: all ranks have resumed');
+      if (this.#reported.delete(source) && hasResumed) log('warn', 'no longer stalled: all ranks have resumed');
       return;
     }
     // All ranks that have arrived wait in a collective; a message has this one only.
     const ranks = stall.peer === undefined ? [...this.#numbers.keys()] : [this.#rank];
     const waiting = ranks.filter((rank) => !stall.missing.includes(rank));
     if (waiting[0] !== this.#rank) return;
-    this.#told.add(source);
+    this.#reported.add(source);
     const named = inNumbers(stall, this.#numbers);
     log('warn', `stalled: ${stallText({ ...named, waiting: waiting.map((rank) => this.#numbers[rank] as number) })}`);
   }
@@ -86,12 +86,12 @@ function inNumbers({ peer, ...stall }: Stall, numbers: readonly number[] | undef
 export function watchOperation(listener: StallListener | undefined, operation: string): () => void {
   if (!listener) return () => {};
   const source = {};
-  let isTold = false;
+  let isReported = false;
   let timer: NodeJS.Timeout;
   const watch = (seconds: number, already: number) => {
     timer = setTimeout(
       () => {
-        isTold = true;
+        isReported = true;
         listener.tell(source, { operation, missing: [], seconds });
         if (listener.repeats) watch(2 * seconds, seconds);
       },
@@ -101,6 +101,6 @@ export function watchOperation(listener: StallListener | undefined, operation: s
   watch(listener.seconds, 0);
   return () => {
     clearTimeout(timer);
-    if (isTold) listener.tell(source, undefined);
+    if (isReported) listener.tell(source, undefined);
   };
 }

@@ -28,6 +28,6 @@ export function agreedThresholds(proposed: unknown): Calibration {
 /** Logs if a member that states thresholds of its own gets others. */
 export function reportOverruled(own: Calibration | undefined, agreed: Calibration, rank: number): void {
   if (!own || listOf(own.thresholds).join() === listOf(agreed.thresholds).join()) return;
-  const told = `rank ${rank} uses the thresholds of rank 0 instead of its own`;
-  log('warn', `${told}: ${describeCalibration(agreed)}; state the same on all ranks (own: ${own.detail})`);
+  const message = `rank ${rank} uses the thresholds of rank 0 instead of its own`;
+  log('warn', `${message}: ${describeCalibration(agreed)}; state the same on all ranks (own: ${own.detail})`);
 }

@@ -42,10 +42,10 @@ describe('members in separate processes', () => {
   ])('all fail at once if one is %s, and can open the next group', async (_, all, message) => {
     const generation = members.nextGeneration();
     const failures = await Promise.all(all.map((options, index) => failure(index, { ...options, generation })));
-    for (const told of failures) {
-      expect(told).toEqual(failures[0]);
-      expect(told).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'open a group' });
-      expect(told.message).toMatch(message);
+    for (const failure of failures) {
+      expect(failure).toEqual(failures[0]);
+      expect(failure).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'open a group' });
+      expect(failure.message).toMatch(message);
     }
     await members.open();
     const sums = await Promise.all(members.all.map((each) => each.ask({ do: 'run', collective: sum, length: 1 })));
@@ -93,9 +93,9 @@ it('a member that ended after it joined is reported to all members at once', asy
   await store.get(`job/test/generation/${generation}/peers/2`);
   third.child.kill('SIGKILL');
   await lost;
-  for (const told of [await first.failure({ do: 'open', options }), await waiting]) {
-    expect(told).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
-    expect(told.message).toMatch(/^rank 2 on .* exited before the group was open/);
+  for (const failure of [await first.failure({ do: 'open', options }), await waiting]) {
+    expect(failure).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
+    expect(failure.message).toMatch(/^rank 2 on .* exited before the group was open/);
   }
 });
 

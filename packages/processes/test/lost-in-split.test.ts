@@ -15,11 +15,11 @@ async function play(victim: number, timeoutSeconds?: number): Promise<readonly u
   return await Promise.all(
     Array.from({ length: size }, (_, rank) => {
       const child = fork(program, [JSON.stringify({ address, job, jobKey, rank, size, victim, timeoutSeconds })]);
-      let told: unknown = 'nothing';
+      let outcome: unknown = 'nothing';
       child.once('message', (message) => {
-        told = message;
+        outcome = message;
       });
-      return new Promise((resolve) => child.once('exit', () => resolve(told)));
+      return new Promise((resolve) => child.once('exit', () => resolve(outcome)));
     }),
   );
 }
@@ -28,17 +28,17 @@ describe('a split of a group', () => {
   // Rank 1 serves the store of a new group; rank 3 only connects to it.
   it.each([1, 3])('throws the failure of the group on all other members if rank %i is killed in it', async (victim) => {
     const lost = { code: 'ERR_COLL_PEER_FAILED', rank: victim, ranks: [victim], operation: 'split' };
-    const told = await play(victim);
-    expect(told[victim]).toBe('nothing');
-    expect(told[4 - victim]).toEqual(lost);
+    const outcomes = await play(victim);
+    expect(outcomes[victim]).toBe('nothing');
+    expect(outcomes[4 - victim]).toEqual(lost);
     // The other color may have opened its group before.
-    for (const other of [0, 2]) expect([lost, { operation: undefined }, {}]).toContainEqual(told[other]);
+    for (const other of [0, 2]) expect([lost, { operation: undefined }, {}]).toContainEqual(outcomes[other]);
   });
 
   it('names the member that does not open the new group within the time limit of the call', async () => {
-    const told = await play(3, 3);
-    for (const rank of [1, 3]) expect(told[rank]).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'split' });
-    expect(told[1]).toMatchObject({ rank: 1, ranks: [3] });
+    const outcomes = await play(3, 3);
+    for (const rank of [1, 3]) expect(outcomes[rank]).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'split' });
+    expect(outcomes[1]).toMatchObject({ rank: 1, ranks: [3] });
   });
 });
 

@@ -42,7 +42,7 @@ describe.skipIf(ownAddress === undefined)('a member on another host that is kill
     const stuck = { ...distanceOf(victim), stuckBefore: 'opened' };
     const connected = others.map((rank) => `opened/${rank}`);
     await end(victim, opening, stuck, connected);
-    for (const told of await Promise.all(waiting)) expectNamed(told, victim);
+    for (const error of await Promise.all(waiting)) expectNamed(error, victim);
   });
 
   it.each([0, 1, 2])('is named on all others if it is rank %i and had only registered in the store', async (victim) => {
@@ -50,13 +50,13 @@ describe.skipIf(ownAddress === undefined)('a member on another host that is kill
     const opening = options();
     const waiting = failure(early, opening, distanceOf(early));
     await end(victim, opening, distanceOf(victim), [`peers/${victim}`, `peers/${early}`]);
-    for (const told of [await failure(late, opening, distanceOf(late)), await waiting]) expectNamed(told, victim);
+    for (const error of [await failure(late, opening, distanceOf(late)), await waiting]) expectNamed(error, victim);
   });
 
-  function expectNamed(told: object, rank: number): void {
-    // A host whose process has not connected before cannot be told from a firewall.
+  function expectNamed(error: object, rank: number): void {
+    // A host whose process has never connected looks like a firewall.
     const refused = `rank \\d on \\S+ cannot connect to rank ${rank} on host-${rank} at .*: connection refused; `;
-    expect(told).toMatchObject({
+    expect(error).toMatchObject({
       name: 'UnavailableError',
       code: 'ERR_COLL_PEER_FAILED',
       rank,

@@ -43,9 +43,9 @@ describe('one folder of a FileStore', () => {
     failed[0].fail(new Error('out of memory'));
     await expect.poll(() => failed.every((member) => member.failure() !== undefined)).toBe(true);
     await Promise.all(failed.map((member) => member.close()));
-    const cure =
+    const advice =
       'another run needs generation 1 or higher on all members (generation or COLL_GENERATION), or a job or store';
-    await expect(pair()).rejects.toThrow(cure);
+    await expect(pair()).rejects.toThrow(advice);
     const next = await pair({ generation: 1 });
     await Promise.all(next.map((member) => member.close()));
     const other = await pair({ job: 'other' });

@@ -70,7 +70,7 @@ class Stranger {
     return message;
   }
 
-  /** Everything that it is told until the connection ends. */
+  /** All data that it receives until the connection ends. */
   async ending(): Promise<Buffer> {
     if (!this.socket.closed) await once(this.socket, 'close');
     return this.#bytes;
@@ -204,9 +204,9 @@ describe('a group that opens among unauthenticated connections', () => {
     ] as const) {
       const stranger = await opening.stranger();
       stranger.socket.write(hello);
-      const told = await stranger.ending();
-      expect(told.length).toBe(lengths.welcome);
-      expect(told[0]).toBe(why);
+      const answer = await stranger.ending();
+      expect(answer.length).toBe(lengths.welcome);
+      expect(answer[0]).toBe(why);
     }
     await opening.expectToWork();
   });

@@ -6,7 +6,7 @@ import type { ThreadTask } from './fixtures/thread.js';
 
 const entry = new URL('./fixtures/thread.ts', import.meta.url);
 
-// A thread may end as soon as it has told that it is ready.
+// A thread may end as soon as it has reported that it is ready.
 const exits = new WeakMap<Worker, Promise<unknown[]>>();
 
 function start(workerData: ThreadTask): Worker {
@@ -33,10 +33,10 @@ it('threads of one process can be members of several groups each', async () => {
 
 it('a member whose thread is terminated is reported to the other members at once', async () => {
   const [first, second] = await twoThreads(['wait', 'idle']);
-  const told = once(first, 'message');
+  const message = once(first, 'message');
   const begin = performance.now();
   await second.terminate();
-  expect(String(await told)).toMatch(/rank 1 on .* has ended without leaving the group/);
+  expect(String(await message)).toMatch(/rank 1 on .* has ended without leaving the group/);
   expect(performance.now() - begin).toBeLessThan(60_000);
   await first.terminate();
 });
@@ -55,8 +55,8 @@ it('a call in progress rejects when its thread closes the group and ends', async
   const ended = once(first, 'exit');
   const message = once(first, 'message');
   first.postMessage('go');
-  const told = await Promise.race([message, ended]);
-  expect(told).toEqual(['ERR_COLL_CLOSED']);
+  const outcome = await Promise.race([message, ended]);
+  expect(outcome).toEqual(['ERR_COLL_CLOSED']);
   await ended;
   await second.terminate();
 });

@@ -55,7 +55,7 @@ it('the verdict on a fault test expects errors to name members by their first re
       .problems;
   expect(two({ ...lost, rank: 2, message: `rank 2, 3 (worker 1) on ${hostname()}` })).toEqual([]);
   expect(two({ ...lost, rank: 4, message: `rank 4, 5 (worker 2) on ${hostname()}` }).join()).toMatch(
-    /not told of rank 2/,
+    /does not name rank 2/,
   );
 });
 
@@ -65,8 +65,8 @@ it.each<[string, Outcome, RegExp]>([
   ['no error', report(undefined), /saw no error/],
   ['an error of another class', report({ ...lost, name: 'InternalError' }), /not UnavailableError/],
   ['an error of another code', report({ ...lost, code: 'ERR_COLL_INTERNAL' }), /not UnavailableError/],
-  ['a rank that is not named', report({ ...lost, rank: 0, message: `on ${hostname()}` }), /not told of rank 1/],
-  ['a host that is not named', report({ ...lost, message: 'rank 1' }), /not told of host/],
+  ['a rank that is not named', report({ ...lost, rank: 0, message: `on ${hostname()}` }), /does not name rank 1/],
+  ['a host that is not named', report({ ...lost, message: 'rank 1' }), /does not name host/],
   ['a late error', report({ ...lost, atMillis: 19_000 }), /took 18000 ms to see/],
   ['a wrong result', report(lost, { wrongResult: 'element 3' }), /wrong result: element 3/],
   ['a call that works after the failure', report(lost, { later: undefined }), /another call/],
@@ -77,19 +77,19 @@ it.each<[string, Outcome, RegExp]>([
 });
 
 it('the verdict on a fault test rejects different messages, or a wrong rank, for calls that differ', () => {
-  const told: Seen = { ...lost, name: 'InternalError', code: 'ERR_COLL_MISMATCH' };
-  const other = report({ ...told, message: 'other words of rank 1' });
-  expect(problemsOf('op', report(told), report(told), report(told))).toEqual([]);
-  expect(problemsOf('op', report(told), report(told), other).join()).toMatch(/members see other errors/);
-  const wrong = report({ ...told, rank: 2, message: 'rank 2' });
-  expect(problemsOf('op', wrong, wrong, wrong).join()).toMatch(/not told of rank 1/);
+  const seen: Seen = { ...lost, name: 'InternalError', code: 'ERR_COLL_MISMATCH' };
+  const other = report({ ...seen, message: 'other words of rank 1' });
+  expect(problemsOf('op', report(seen), report(seen), report(seen))).toEqual([]);
+  expect(problemsOf('op', report(seen), report(seen), other).join()).toMatch(/members see other errors/);
+  const wrong = report({ ...seen, rank: 2, message: 'rank 2' });
+  expect(problemsOf('op', wrong, wrong, wrong).join()).toMatch(/does not name rank 1/);
 });
 
 it('the verdict on a fault test expects the code of an error that one member alone has caught', () => {
-  const told = { ...lost, message: 'all-reduce sum: rank 1 caught ERR_COLL_BUFFER in a call' };
-  expect(problemsOf('refusal', report(told), report(told), report(told))).toEqual([]);
-  const vague = report({ ...told, message: 'all-reduce sum: rank 1 caught an error in a call' });
-  expect(problemsOf('refusal', vague, vague, vague).join()).toMatch(/not told what was caught/);
+  const seen = { ...lost, message: 'all-reduce sum: rank 1 caught ERR_COLL_BUFFER in a call' };
+  expect(problemsOf('refusal', report(seen), report(seen), report(seen))).toEqual([]);
+  const vague = report({ ...seen, message: 'all-reduce sum: rank 1 caught an error in a call' });
+  expect(problemsOf('refusal', vague, vague, vague).join()).toMatch(/does not say what was caught/);
 });
 
 it('the verdict on a fault test rejects an error in a run without a fault', () => {

@@ -293,8 +293,8 @@ describe('the log of ReductionToOneDevice', () => {
   it('reports for the first ten calls where values are combined and where results go', async () => {
     const ops = new ReductionToOneDevice();
     for (let time = 0; time < 12; time++) await ops.reduce(ReduceOp.SUM, value, ['cpu:2', 'cpu:1']);
-    const told = `reduce 3 components to ${cpu(2)}, then broadcast to ${cpu(2)}, ${cpu(1)}`;
-    expect(sink.mock.calls).toEqual(new Array(10).fill(['info', told]));
+    const message = `reduce 3 components to ${cpu(2)}, then broadcast to ${cpu(2)}, ${cpu(1)}`;
+    expect(sink.mock.calls).toEqual(new Array(10).fill(['info', message]));
   });
 
   it('reports the configured device', async () => {

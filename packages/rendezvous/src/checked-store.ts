@@ -117,8 +117,8 @@ export abstract class CheckedStore implements Store {
       const refusal = this.refusal(cause);
       if (refusal !== undefined)
         throw new CollError('ERR_COLL_STORE', `${operation}: ${refusal}`, { operation, cause });
-      const told = `${operation}: the store cannot be reached: ${(cause as Error).message}`;
-      throw new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
+      const message = `${operation}: the store cannot be reached: ${(cause as Error).message}`;
+      throw new UnavailableError('ERR_COLL_STORE', message, { operation, cause });
     }
   }
 }

@@ -83,8 +83,8 @@ export function hostFromEnvironment(store: TcpStore, environment: Environment = 
 function requireVariable(environment: Environment, name: string): string {
   const text = environment[name];
   if (text) return text;
-  const cure = 'start the program with `coll run`, or set the variables that it sets';
-  throw new ValueError('ERR_COLL_CLUSTER', `the environment variable ${name} is not set: ${cure}`);
+  const advice = 'start the program with `coll run`, or set the variables that it sets';
+  throw new ValueError('ERR_COLL_CLUSTER', `the environment variable ${name} is not set: ${advice}`);
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -153,9 +153,9 @@ export class EtcdStore extends ServerStore {
       throw new NoAnswer(`no etcd answers at ${url} (${message || code})`, code === 'ECONNREFUSED', error);
     }
     if (answer.ok) return JSON.parse(text) as Readonly<Record<string, unknown>>;
-    const told = `etcd at ${url} refused the request: status ${answer.status}, ${text.slice(0, 200)}`;
-    if (unavailable.includes(answer.status)) throw new NoAnswer(told, false);
-    throw new CollError('ERR_COLL_STORE', told, { operation: path });
+    const reason = `etcd at ${url} refused the request: status ${answer.status}, ${text.slice(0, 200)}`;
+    if (unavailable.includes(answer.status)) throw new NoAnswer(reason, false);
+    throw new CollError('ERR_COLL_STORE', reason, { operation: path });
   }
 }
 
@@ -163,8 +163,8 @@ function requireUrl(url: unknown): asserts url is string {
   const parsed = typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url) ? new URL(url) : undefined;
   if (parsed && parsed.username === '' && parsed.password === '') return;
   const given = quote(typeof url === 'string' ? withoutPassword(url) : url);
-  const cure = parsed ? '; pass the credentials of a user in an Authorization header, with the option headers' : '';
-  throw new ValueError('ERR_COLL_VALUE', `the URL of etcd must be http://host:port, got ${given}${cure}`);
+  const advice = parsed ? '; pass the credentials of a user in an Authorization header, with the option headers' : '';
+  throw new ValueError('ERR_COLL_VALUE', `the URL of etcd must be http://host:port, got ${given}${advice}`);
 }
 
 function encode(bytes: Uint8Array): string {

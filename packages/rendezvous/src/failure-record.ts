@@ -31,12 +31,12 @@ export function errorForOthers(error: unknown, rank: number, operation: string):
   // All members detect mismatched or missing members and throw the same error.
   if (sameForAll.includes(code)) return error as CollError;
   const why = code === 'ERR_COLL_ABORTED' ? 'the call was aborted' : message;
-  const told = `rank ${rank} cannot ${operation}: ${why}`;
+  const text = `rank ${rank} cannot ${operation}: ${why}`;
   // The time limit has passed for all members.
-  if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
+  if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, text, details);
   // A mistake in the program; retrying does not help.
-  if (code === 'ERR_COLL_VALUE') return new RuntimeError('ERR_COLL_CLUSTER', told, details);
-  return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
+  if (code === 'ERR_COLL_VALUE') return new RuntimeError('ERR_COLL_CLUSTER', text, details);
+  return new UnavailableError('ERR_COLL_PEER_FAILED', text, details);
 }
 
 /** Encodes the error that a member publishes in the store for all members. */
@@ -51,9 +51,9 @@ export function decodeFailureRecord(bytes: Uint8Array, operation: string): CollE
   const details = { operation, ...(isRank(rank) ? { rank } : {}), ...(areRanks(ranks) ? { ranks } : {}) };
   if (typeof message === 'string' && codes.includes(code as ErrorCode))
     return new Kind(code as ErrorCode, printable(message.slice(0, mostCharacters)), details);
-  const told =
+  const text =
     'a member ended the rendezvous with a record that cannot be parsed: check that all members use the same version, and that no other program uses the store';
-  return new CollError('ERR_COLL_STORE', told, details);
+  return new CollError('ERR_COLL_STORE', text, details);
 }
 
 function isRank(rank: unknown): rank is number {

@@ -200,6 +200,6 @@ function copyOf(frame: Buffer, begin: number, end: number): Uint8Array {
   return Uint8Array.from(frame.subarray(begin, end));
 }
 
-function badFrame(told: string): CollError {
-  return new CollError('ERR_COLL_STORE', `the other side does not use the protocol of a TcpStore: ${told}`);
+function badFrame(message: string): CollError {
+  return new CollError('ERR_COLL_STORE', `the other side does not use the protocol of a TcpStore: ${message}`);
 }

@@ -33,8 +33,8 @@ export function encodeGenerationRecord({ settings, ...record }: GenerationRecord
 export function decodeGenerationRecord(bytes: Uint8Array, operation: string): GenerationRecord {
   const newest = parse(bytes);
   if (newest) return newest;
-  const told = "the store contains data of another program under the key for the group's generation";
-  throw new CollError('ERR_COLL_STORE', `${told}: use a store, or a key prefix, that no other program uses`, {
+  const message = "the store contains data of another program under the key for the group's generation";
+  throw new CollError('ERR_COLL_STORE', `${message}: use a store, or a key prefix, that no other program uses`, {
     operation,
   });
 }
@@ -52,7 +52,7 @@ export function differenceOf(own: Member, other: Member): string | undefined {
 }
 
 /** What to do if the store still has the data of an earlier run, which had this generation. */
-export function cureForNextRun(generation: number): string {
+export function adviceForNextRun(generation: number): string {
   return `another run needs generation ${generation + 1} or higher on all members (generation or COLL_GENERATION), or a job or store of its own`;
 }
 
@@ -86,14 +86,14 @@ function areSettings(value: unknown): value is Settings {
 /** @throws ValueError unless `settings` is an object of strings and numbers */
 export function requireSettings(settings: unknown, operation: string): void {
   if (areSettings(settings)) return;
-  const told = `settings must be an object of strings and numbers, got ${quote(settings)}`;
-  throw new ValueError('ERR_COLL_VALUE', told, { operation });
+  const message = `settings must be an object of strings and numbers, got ${quote(settings)}`;
+  throw new ValueError('ERR_COLL_VALUE', message, { operation });
 }
 
 /** @throws ValueError unless the rank is one of a group of this size, which may be at most 4096 */
 export function requireMember(generation: number, rank: number, size: number): void {
   if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
-  const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
+  const message = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
   const rule = `rank must be from 0 to below size, and size at most ${mostMembers}`;
-  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${told}`, { operation: 'meet' });
+  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${message}`, { operation: 'meet' });
 }

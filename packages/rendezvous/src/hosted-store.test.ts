@@ -24,8 +24,8 @@ it('the error for a port in use says how to host the store elsewhere', async () 
 it.each([
   ['192.0.2.1', 'EADDRNOTAVAIL', 'give rank 0 an address of this host, or start rank 0 on the host with this address'],
   ['no-such-host.invalid', 'ENOTFOUND|EAI_AGAIN', 'correct the name of the host, or use its IP address'],
-])('the error for the host %s, at which no store can listen, says what to do', async (host, code, cure) => {
-  const message = new RegExp(`^rank 0 must host the store of its group, but .*(${code}).*: ${cure}, or run`);
+])('the error for the host %s, at which no store can listen, says what to do', async (host, code, advice) => {
+  const message = new RegExp(`^rank 0 must host the store of its group, but .*(${code}).*: ${advice}, or run`);
   await expect(listenForGroup({ ...job, host })).rejects.toThrow(message);
 });
 

@@ -29,14 +29,14 @@ export async function listenForGroup(options: TcpStoreServerOptions): Promise<Tc
     return server;
   } catch (cause) {
     if (!(cause instanceof CollError) || cause.code !== 'ERR_COLL_STORE') throw cause;
-    const told = `rank 0 must host the store of its group, but ${cause.message}`;
-    const cure = `${cureFor((cause.cause as NodeJS.ErrnoException).code)}, or run \`coll store\` and set the variables that its --print-env prints on all members`;
-    throw new CollError(cause.code, `${told}: ${cure}`, { rank: 0, operation: cause.operation, cause });
+    const message = `rank 0 must host the store of its group, but ${cause.message}`;
+    const advice = `${adviceFor((cause.cause as NodeJS.ErrnoException).code)}, or run \`coll store\` and set the variables that its --print-env prints on all members`;
+    throw new CollError(cause.code, `${message}: ${advice}`, { rank: 0, operation: cause.operation, cause });
   }
 }
 
 /** What to do if this process cannot listen at the address of rank 0. */
-function cureFor(code: string | undefined): string {
+function adviceFor(code: string | undefined): string {
   if (code === 'EADDRINUSE') return 'free the port';
   if (code === 'EACCES') return 'choose a port above 1023';
   if (code === 'EADDRNOTAVAIL')

@@ -28,8 +28,8 @@ export function requireJobKey(jobKey: unknown, operation?: string): asserts jobK
   if (bytes.length >= fewestBytes && different >= fewestDifferent) return;
   const found = jobKey === undefined ? 'none' : `a ${typeof jobKey}`;
   const got = typeof jobKey === 'string' ? `${bytes.length} bytes, ${different} different` : found;
-  const told = `a job key must be a string of at least ${fewestBytes} bytes, ${fewestDifferent} of them different, got ${got}`;
-  const cure =
+  const message = `a job key must be a string of at least ${fewestBytes} bytes, ${fewestDifferent} of them different, got ${got}`;
+  const advice =
     'start the program with `coll run`, or give all members the same key, for example from: openssl rand -base64 32';
-  throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { operation });
+  throw new ValueError('ERR_COLL_VALUE', `${message}; ${advice}`, { operation });
 }

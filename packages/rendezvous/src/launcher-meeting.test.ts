@@ -38,14 +38,17 @@ it('the main node of AWS Batch finds its own address, which is announced only to
   );
 });
 
-it.each([0, 1])('rank %i is told what to set if its launcher does not say where rank 0 runs', async (rank) => {
-  await expect(meet({ JOB_COMPLETION_INDEX: `${rank}`, COLL_SIZE: '2' })).rejects.toMatchObject({
-    ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
-    message: expect.stringMatching(
-      /^Kubernetes indexed job does not say on which host rank 0 runs: set COLL_STORE, .*`coll store/,
-    ),
-  });
-});
+it.each([0, 1])(
+  'the error of rank %i says what to set if its launcher does not say where rank 0 runs',
+  async (rank) => {
+    await expect(meet({ JOB_COMPLETION_INDEX: `${rank}`, COLL_SIZE: '2' })).rejects.toMatchObject({
+      ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
+      message: expect.stringMatching(
+        /^Kubernetes indexed job does not say on which host rank 0 runs: set COLL_STORE, .*`coll store/,
+      ),
+    });
+  },
+);
 
 it('the error for a missing job key names the launcher and a way to make one', async () => {
   await expect(meet(pod, {})).rejects.toMatchObject({

@@ -54,9 +54,12 @@ export async function launcherMeeting(request: MeetingRequest): Promise<Launcher
   if (!jobKey) throw noJobKey(membership);
   const place = meetingPlace(membership, environment);
   if (place.host === undefined && !(isHere && membership.launcher === 'AWS Batch')) {
-    const cure =
+    const advice =
       'set COLL_STORE, COLL_JOB and COLL_JOB_KEY on all members as `coll store --print-env` prints them, or pass a clusterResolver';
-    throw new ValueError('ERR_COLL_CLUSTER', `${membership.launcher} does not say on which host rank 0 runs: ${cure}`);
+    throw new ValueError(
+      'ERR_COLL_CLUSTER',
+      `${membership.launcher} does not say on which host rank 0 runs: ${advice}`,
+    );
   }
   const host = isHere ? await ownAddress(request, place.host) : (place.host as string);
   return { address: storeUrl(host, place.port), jobKey, isHere };
@@ -97,10 +100,10 @@ function storeUrl(host: string, port: number): string {
 }
 
 function noJobKey({ launcher }: Membership): ValueError {
-  const cure = 'set the same secret on every worker, for example from `openssl rand -base64 32`';
+  const advice = 'set the same secret on every worker, for example from `openssl rand -base64 32`';
   const trust = 'if the launcher serves PMI and its network is trusted, COLL_TRUST_LAUNCHER=1 lets it pass a key on';
   return new ValueError(
     'ERR_COLL_CLUSTER',
-    `COLL_JOB_KEY is not set, and ${launcher} passes none on: ${cure}; ${trust}`,
+    `COLL_JOB_KEY is not set, and ${launcher} passes none on: ${advice}; ${trust}`,
   );
 }

@@ -1,5 +1,5 @@
 import { type CollError, UnavailableError } from '@coll/core';
-import { cureForNextRun, type GenerationRecord } from './generation-record.js';
+import { adviceForNextRun, type GenerationRecord } from './generation-record.js';
 
 /** The error of the members of a generation that has ended because a member joined a newer one. */
 export function overtakenError(
@@ -7,9 +7,9 @@ export function overtakenError(
   { rank, generation: newer }: Pick<GenerationRecord, 'rank' | 'generation'>,
   operation: string,
 ): UnavailableError {
-  const told = `generation ${generation} has ended, because rank ${rank} joined generation ${newer}`;
-  const cure = `join the newer generation; ${cureForNextRun(newer)}`;
-  return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation });
+  const message = `generation ${generation} has ended, because rank ${rank} joined generation ${newer}`;
+  const advice = `join the newer generation; ${adviceForNextRun(newer)}`;
+  return new UnavailableError('ERR_COLL_STORE', `${message}; ${advice}`, { rank, operation });
 }
 
 /**

@@ -86,6 +86,6 @@ async function routedAddress(): Promise<string> {
   }
 }
 
-function fail(told: string, cause?: unknown): ValueError {
-  return new ValueError('ERR_COLL_VALUE', told, { operation: 'open a group', cause });
+function fail(message: string, cause?: unknown): ValueError {
+  return new ValueError('ERR_COLL_VALUE', message, { operation: 'open a group', cause });
 }

@@ -115,8 +115,8 @@ export abstract class ServerStore extends CheckedStore {
       } catch (error) {
         if (!mayRepeat(error)) throw error;
         if (performance.now() < until) return undefined;
-        const told = `${(error as Error).message}, tried for ${this.#outageSeconds} seconds (outageSeconds)`;
-        throw new NoAnswer(told, isUnsent(error), error);
+        const message = `${(error as Error).message}, tried for ${this.#outageSeconds} seconds (outageSeconds)`;
+        throw new NoAnswer(message, isUnsent(error), error);
       }
     }, over);
     return result;

@@ -43,8 +43,8 @@ export function stallSecondsFrom(environment: Environment = process.env): number
   const text = environment['COLL_STALL_SECONDS'] || String(defaultStallSeconds);
   const seconds = text.trim() === '' ? Number.NaN : Number(text);
   if (seconds >= 0 && seconds <= mostSeconds) return seconds || undefined;
-  const told = `COLL_STALL_SECONDS must be a number of seconds from 0 to ${mostSeconds}, got ${quote(text)}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  const message = `COLL_STALL_SECONDS must be a number of seconds from 0 to ${mostSeconds}, got ${quote(text)}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }
 
 /** Whether a launcher reads the reports of this rank. */

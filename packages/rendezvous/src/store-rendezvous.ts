@@ -4,7 +4,7 @@ import { AbortedError, CollError, DeadlineExceededError, UnavailableError } from
 import { knownOptions, optionsOf } from '@coll/core/internal';
 import { decodeFailureRecord, encodeFailureRecord, errorForOthers } from './failure-record.js';
 import {
-  cureForNextRun,
+  adviceForNextRun,
   decodeGenerationRecord,
   differenceOf,
   encodeGenerationRecord,
@@ -182,8 +182,8 @@ export class StoreRendezvous {
     } catch (error) {
       if (this.#over.signal.aborted) throw this.#over.signal.reason;
       if (!(error instanceof AbortedError)) throw error;
-      const told = `rank ${rank} was aborted while it waited for the others: ${this.#operation}`;
-      throw new AbortedError(error.code, told, { rank, operation: this.#operation, cause: error.cause });
+      const message = `rank ${rank} was aborted while it waited for the others: ${this.#operation}`;
+      throw new AbortedError(error.code, message, { rank, operation: this.#operation, cause: error.cause });
     }
   }
 
@@ -203,9 +203,9 @@ export class StoreRendezvous {
 
   /** Ends the rendezvous for all members, including this one, unless it has already ended. */
   fail(error: unknown): Promise<void> {
-    const told = errorForOthers(error, this.#own.rank, this.#operation);
+    const forOthers = errorForOthers(error, this.#own.rank, this.#operation);
     // The original error is more useful than one of the store.
-    return this.#endFor(told, () => told);
+    return this.#endFor(forOthers, () => forOthers);
   }
 
   /**
@@ -216,8 +216,8 @@ export class StoreRendezvous {
   reportLoss(loss: UnavailableError): Promise<void> {
     return this.#endFor(loss, (cause) => {
       if (!(cause instanceof UnavailableError) || cause.code !== 'ERR_COLL_STORE') return loss;
-      const told = `${cause.message}; ${loss.message}`;
-      return new UnavailableError('ERR_COLL_STORE', told, { operation: this.#operation, cause });
+      const message = `${cause.message}; ${loss.message}`;
+      return new UnavailableError('ERR_COLL_STORE', message, { operation: this.#operation, cause });
     });
   }
 
@@ -310,7 +310,7 @@ export class StoreRendezvous {
       }
     };
     const all = async (): Promise<readonly Uint8Array[]> => {
-      // A caller that is told who arrives needs an answer for each member.
+      // A caller that reports who arrives needs an answer for each member.
       if (this.#onWait || !this.#store.getAll) return Promise.all(members.map((member) => shown(member, waiting)));
       try {
         return await this.#store.getAll(members.map(keyOf), waiting);
@@ -377,23 +377,23 @@ export class StoreRendezvous {
 
   #lost(): UnavailableError {
     const { rank } = this.#own;
-    const told = `the store lost the data of rank ${rank}: the store was emptied, restarted without its data, or expires values too early`;
-    const cure = 'restart the members for the next generation, with a store that keeps its data';
-    return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
+    const message = `the store lost the data of rank ${rank}: the store was emptied, restarted without its data, or expires values too early`;
+    const advice = 'restart the members for the next generation, with a store that keeps its data';
+    return new UnavailableError('ERR_COLL_STORE', `${message}; ${advice}`, { rank, operation: this.#operation });
   }
 
   #late(forWhat: string, cause: unknown, ranks?: readonly number[]): DeadlineExceededError {
     const { rank } = this.#own;
-    const told = `rank ${rank} waited ${this.#timeoutSeconds} seconds ${forWhat}`;
-    return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, ranks, operation: this.#operation, cause });
+    const message = `rank ${rank} waited ${this.#timeoutSeconds} seconds ${forWhat}`;
+    return new DeadlineExceededError('ERR_COLL_DEADLINE', message, { rank, ranks, operation: this.#operation, cause });
   }
 
   /** @throws the first error that ended this generation: that of the problem, unless there was another */
   async #refuse(problem: string): Promise<never> {
     const { generation, rank } = this.#own;
-    const cure = `start all members with the same release, the same settings and a different rank each; ${cureForNextRun(generation)}`;
+    const advice = `start all members with the same release, the same settings and a different rank each; ${adviceForNextRun(generation)}`;
     const details = { rank, operation: this.#operation };
-    throw await this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
+    throw await this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${advice}`, details));
   }
 
   /** Ends the rendezvous for all members. Returns the first error that ended it, the same on all members. */
@@ -450,9 +450,9 @@ export class StoreRendezvous {
   #failureIn(bytes: Uint8Array): CollError {
     const error = decodeFailureRecord(bytes, this.#operation);
     const { generation, rank: ownRank } = this.#own;
-    const cure = cureForNextRun(generation);
-    if (this.#hasArrived || error.message.includes(cure)) return error;
-    const why = `generation ${generation} had failed before rank ${ownRank} joined; ${cure}`;
+    const advice = adviceForNextRun(generation);
+    if (this.#hasArrived || error.message.includes(advice)) return error;
+    const why = `generation ${generation} had failed before rank ${ownRank} joined; ${advice}`;
     const Kind = error.constructor as typeof CollError;
     const { code, rank, ranks, operation } = error;
     return new Kind(code, `${error.message} (${why})`, { rank, ranks, operation, cause: error });

@@ -84,15 +84,15 @@ export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void
 /** @throws ValueError unless the key is a string of 1 to 512 bytes */
 export function requireKey(key: string, operation?: string): void {
   if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
-  const told = `a key must be a string of 1 to ${mostKeyBytes} bytes, got ${quote(key)}`;
-  throw new ValueError('ERR_COLL_VALUE', told, { operation });
+  const message = `a key must be a string of 1 to ${mostKeyBytes} bytes, got ${quote(key)}`;
+  throw new ValueError('ERR_COLL_VALUE', message, { operation });
 }
 
 /** @throws ValueError unless the value is a `Uint8Array` of at most 1 MiB */
 export function requireValue(value: Uint8Array, operation?: string): void {
   if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
-  const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
-  throw new ValueError('ERR_COLL_VALUE', `a value must have at most ${mostValueBytes} bytes, got ${told}`, {
+  const text = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
+  throw new ValueError('ERR_COLL_VALUE', `a value must have at most ${mostValueBytes} bytes, got ${text}`, {
     operation,
   });
 }
@@ -120,8 +120,8 @@ export function raised(key: string, value: Uint8Array | undefined, amount: numbe
 
 /** The error for a value that is not a counter, or a sum that is not a safe integer. */
 export function noCounter(key: string, amount: number): ValueError {
-  const told = `the value of ${quote(key)} is not a counter to which ${amount} can be added`;
-  return new ValueError('ERR_COLL_VALUE', told, { operation: 'add' });
+  const message = `the value of ${quote(key)} is not a counter to which ${amount} can be added`;
+  return new ValueError('ERR_COLL_VALUE', message, { operation: 'add' });
 }
 
 export function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

@@ -34,8 +34,10 @@ export class Table {
     const keys = this.#values.size + Number(before === undefined);
     const { mostBytes, mostKeys } = this.#limits;
     if (bytes > mostBytes || keys > mostKeys) {
-      const told = `the store holds at most ${mostKeys} values and ${mostBytes} bytes; there is no room for "${key}"`;
-      throw new CollError('ERR_COLL_STORE', `${told}: delete values that are no longer needed`, { operation: 'set' });
+      const message = `the store holds at most ${mostKeys} values and ${mostBytes} bytes; there is no room for "${key}"`;
+      throw new CollError('ERR_COLL_STORE', `${message}: delete values that are no longer needed`, {
+        operation: 'set',
+      });
     }
     this.#bytes = bytes;
     this.#values.set(key, value);

@@ -104,8 +104,8 @@ export class TcpStoreServer implements AsyncDisposable {
     server.prependListener('connection', (socket) => strangers.add(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
-        const told = `a store cannot listen at ${host}:${port}: ${cause.message}`;
-        reject(new CollError('ERR_COLL_STORE', told, { cause, operation: 'listen' }));
+        const message = `a store cannot listen at ${host}:${port}: ${cause.message}`;
+        reject(new CollError('ERR_COLL_STORE', message, { cause, operation: 'listen' }));
       });
       // Workers of node:cluster would otherwise share one port, and each would have a part of the table.
       server.listen({ port, host, exclusive: true }, resolve);
@@ -146,8 +146,8 @@ export class TcpStoreServer implements AsyncDisposable {
 
 /** Warns once per job and host, because a program that waits for its members would not know why. */
 function reportOtherKey(job: string, { remoteAddress }: Socket): void {
-  const told = `a process at ${remoteAddress} has another job key than the store of job "${job}", and was refused: set the same COLL_JOB_KEY or jobKey on all members`;
-  logFirst(1, `job key ${job} ${remoteAddress}`, 'warn', told);
+  const message = `a process at ${remoteAddress} has another job key than the store of job "${job}", and was refused: set the same COLL_JOB_KEY or jobKey on all members`;
+  logFirst(1, `job key ${job} ${remoteAddress}`, 'warn', message);
 }
 
 function requirePlace(host: unknown, port: unknown): void {
@@ -159,6 +159,6 @@ function requirePlace(host: unknown, port: unknown): void {
 
 function requireTime(helloSeconds: unknown): void {
   if (typeof helloSeconds === 'number' && helloSeconds > 0 && helloSeconds <= mostHelloSeconds) return;
-  const told = `helloSeconds must be a number above 0 and at most ${mostHelloSeconds}, got ${quote(helloSeconds)}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  const message = `helloSeconds must be a number above 0 and at most ${mostHelloSeconds}, got ${quote(helloSeconds)}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }

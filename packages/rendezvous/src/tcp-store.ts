@@ -139,12 +139,12 @@ export class TcpStore extends CheckedStore {
         const reached = await TcpStore.#reach(address, job, connectSecurely(target, jobKey), over.signal);
         if (reached instanceof TcpStore) return reached;
         if (!signal?.aborted && performance.now() + retryMillis > deadline) {
-          const told = `could not connect to the store at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
-          throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation: 'connect', cause: reached });
+          const message = `could not connect to the store at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
+          throw new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation: 'connect', cause: reached });
         }
         if (unreachable.hasLasted(reached)) {
-          const told = `cannot connect to the store at ${address}: ${reached.message}; ${unreachable.cure}`;
-          throw new CollError('ERR_COLL_STORE', told, { operation: 'connect', cause: reached });
+          const message = `cannot connect to the store at ${address}: ${reached.message}; ${unreachable.advice}`;
+          throw new CollError('ERR_COLL_STORE', message, { operation: 'connect', cause: reached });
         }
         await pause(retryMillis, undefined, { signal: over.signal }).catch(() => {});
       }
@@ -265,8 +265,8 @@ export class TcpStore extends CheckedStore {
   #giveUp(id: number): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    const told = `the store at ${this.address} has not answered for ${longestAnswerSeconds} seconds: its process is stopped, or the network is interrupted`;
-    pending?.reject(new UnavailableError('ERR_COLL_STORE', told, { operation: pending.operation }));
+    const message = `the store at ${this.address} has not answered for ${longestAnswerSeconds} seconds: its process is stopped, or the network is interrupted`;
+    pending?.reject(new UnavailableError('ERR_COLL_STORE', message, { operation: pending.operation }));
   }
 
   #cancel(id: number): void {
@@ -283,8 +283,8 @@ export class TcpStore extends CheckedStore {
 
   #lose(cause?: Error): void {
     const why = cause ? `: ${cause.message}` : '';
-    const told = `the connection to the store at ${this.address} was lost${why}; the process that runs the store has ended`;
-    this.#lost ??= (operation) => new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
+    const message = `the connection to the store at ${this.address} was lost${why}; the process that runs the store has ended`;
+    this.#lost ??= (operation) => new UnavailableError('ERR_COLL_STORE', message, { operation, cause });
     for (const { operation, reject } of this.#pending.values()) reject(this.#lost(operation));
     this.#pending.clear();
   }
@@ -316,21 +316,21 @@ function secured(address: string, socket: TLSSocket): Promise<Error | undefined>
     socket.once('error', fail);
     function fail(error: NodeJS.ErrnoException) {
       if (!error.code?.startsWith('ERR_SSL')) return resolve(error);
-      const told = `the store at ${address} has a different job key, or the program at this address is not a store`;
-      reject(new CollError('ERR_COLL_STORE', told, { operation: 'connect', cause: error }));
+      const message = `the store at ${address} has a different job key, or the program at this address is not a store`;
+      reject(new CollError('ERR_COLL_STORE', message, { operation: 'connect', cause: error }));
     }
   });
 }
 
 function errorFrom(refusal: string, operation: string): CollError {
   const [code = '', ...message] = refusal.split('\n');
-  const told = message.join('\n');
+  const text = message.join('\n');
   return code === 'ERR_COLL_VALUE'
-    ? new ValueError(code, told, { operation })
-    : new CollError('ERR_COLL_STORE', told, { operation });
+    ? new ValueError(code, text, { operation })
+    : new CollError('ERR_COLL_STORE', text, { operation });
 }
 
 function aborted(address: string, signal: AbortSignal): AbortedError {
-  const told = `connecting to the store at ${address} was aborted`;
-  return new AbortedError('ERR_COLL_ABORTED', told, { operation: 'connect', cause: signal.reason });
+  const message = `connecting to the store at ${address} was aborted`;
+  return new AbortedError('ERR_COLL_ABORTED', message, { operation: 'connect', cause: signal.reason });
 }

@@ -22,7 +22,7 @@ it.each(['ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EADDRNOTAVAIL'])(
     expect(host.hasLasted(failed(code))).toBe(false);
     vi.advanceTimersByTime(1);
     expect(host.hasLasted(failed(code))).toBe(true);
-    expect(host.cure).toMatch(/^(the name of this host is unknown here|this host has no route)/);
+    expect(host.advice).toMatch(/^(the name of this host is unknown here|this host has no route)/);
   },
 );
 

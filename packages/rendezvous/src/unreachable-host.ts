@@ -2,8 +2,8 @@ const unknownName =
   'the name of this host is unknown here: correct the name, use an IP address, or wait until DNS knows the name before you start the members';
 const noRoute = 'this host has no route to the address: correct the address, or set up the network';
 
-/** What to do about the errors for which a server that starts later is no cure. */
-const cures: Readonly<Record<string, string>> = {
+/** What to do about errors that do not go away when the server starts later, by their code. */
+const adviceByCode: Readonly<Record<string, string>> = {
   ENOTFOUND: unknownName,
   EAI_AGAIN: unknownName,
   EAI_FAIL: unknownName,
@@ -25,20 +25,20 @@ const longestMillis = 15_000;
  */
 export class UnreachableHost {
   #since: number | undefined;
-  #cure = '';
+  #advice = '';
 
   /** What to do about the latest error. */
-  get cure(): string {
-    return this.#cure;
+  get advice(): string {
+    return this.#advice;
   }
 
   /** Records the error of an attempt. Returns whether waiting has been useless for 15 seconds. */
   hasLasted(error: Error): boolean {
-    const cure = cures[(error as NodeJS.ErrnoException).code ?? ''];
-    this.#cure = cure ?? '';
+    const advice = adviceByCode[(error as NodeJS.ErrnoException).code ?? ''];
+    this.#advice = advice ?? '';
     const now = performance.now();
     // Kubernetes publishes the name of a pod when the pod starts, which may take minutes.
-    const isUseless = cure !== undefined && !(cure === unknownName && process.env['KUBERNETES_SERVICE_HOST']);
+    const isUseless = advice !== undefined && !(advice === unknownName && process.env['KUBERNETES_SERVICE_HOST']);
     this.#since = isUseless ? (this.#since ?? now) : undefined;
     return this.#since !== undefined && now - this.#since >= longestMillis;
   }

@@ -37,14 +37,14 @@ export class Waits {
       end = reject;
     });
     const abort = () => {
-      const told = `${operation}: waiting for "${key}" was aborted`;
-      end(new AbortedError('ERR_COLL_ABORTED', told, { operation, cause: signal?.reason }));
+      const message = `${operation}: waiting for "${key}" was aborted`;
+      end(new AbortedError('ERR_COLL_ABORTED', message, { operation, cause: signal?.reason }));
     };
     this.#ends.add(end);
     signal?.addEventListener('abort', abort);
     const endTimer = afterSeconds(timeoutSeconds, () => {
-      const told = `${operation}: "${key}" ${problem} after ${timeoutSeconds} seconds`;
-      end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation }));
+      const message = `${operation}: "${key}" ${problem} after ${timeoutSeconds} seconds`;
+      end(new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation }));
     });
     try {
       if (this.#isClosed) end(closed(operation));

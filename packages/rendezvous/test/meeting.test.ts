@@ -226,13 +226,13 @@ describe('a StoreRendezvous', () => {
     const waiting = first.gather('cards', card);
     const trouble = new Error('no memory');
     await expect(second.attempt(() => Promise.reject(trouble))).rejects.toBe(trouble);
-    const told = { code: 'ERR_COLL_PEER_FAILED', rank: 1, message: 'rank 1 cannot meet: no memory' };
-    await expect(waiting).rejects.toMatchObject(told);
+    const failure = { code: 'ERR_COLL_PEER_FAILED', rank: 1, message: 'rank 1 cannot meet: no memory' };
+    await expect(waiting).rejects.toMatchObject(failure);
     // A member of a later run gets the same error, with the setting that it needs.
-    const cure =
+    const advice =
       'another run needs generation 1 or higher on all members (generation or COLL_GENERATION), or a job or store of its own';
-    const late = `${told.message} (generation 0 had failed before rank 0 joined; ${cure})`;
-    await expect(open(store, 0).gather('cards', card)).rejects.toMatchObject({ ...told, message: late });
+    const late = `${failure.message} (generation 0 had failed before rank 0 joined; ${advice})`;
+    await expect(open(store, 0).gather('cards', card)).rejects.toMatchObject({ ...failure, message: late });
   });
 
   it('lets the next run use any generation once one of its members has marked it as ended well', async () => {

@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import { ServerDouble } from './server-double.js';
 
 /**
- * A double of a Redis server: the commands that a RedisStore sends, in one process, for machines without the real one. Scripts are told apart by
- * what they call, and done in JavaScript.
+ * A double of a Redis server: the commands that a RedisStore sends, in one process, for machines without the real one. It recognises
+ * each script by the commands in it and executes it in JavaScript.
  */
 export class RedisDouble extends ServerDouble {
   readonly #values: Map<string, Buffer>;

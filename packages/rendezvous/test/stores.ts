@@ -7,7 +7,7 @@ import { installed, startEtcd, startRedis } from './real-servers.js';
 import { RedisDouble } from './redis-double.js';
 import type { Restartable } from './server-double.js';
 
-/** Where a table is, as another process can be told. */
+/** The address of a table, in a form that can be sent to another process. */
 export type Place =
   | { readonly kind: 'file'; readonly folder: string }
   | { readonly kind: 'tcp'; readonly address: string; readonly job: string; readonly jobKey: string }

@@ -74,8 +74,12 @@ describe.each([
     'fails on all replicas if a promise of replica %i rejects (the promise of its last value: %s)',
     async (culprit, isLast) => {
       const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
-      const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
-      const failed = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: expect.stringContaining(told) };
+      const message = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
+      const failed = {
+        name: 'UnavailableError',
+        code: 'ERR_COLL_PEER_FAILED',
+        message: expect.stringContaining(message),
+      };
       expect(reports[culprit]?.[0]).toContainEqual(failed);
       if (error) expect(error).toMatchObject(failed);
       else expect(reports[1 - culprit]?.[0]).toContainEqual(failed);
@@ -109,8 +113,8 @@ describe.each([
 
   it('is aborted for all replicas by a signal', async () => {
     const { reports, error } = await play(isThreads, 'aborts');
-    const told = [...reports.flat(), error?.message];
-    expect(told).toContainEqual(expect.stringContaining('replica 1 aborted: enough'));
+    const messages = [...reports.flat(), error?.message];
+    expect(messages).toContainEqual(expect.stringContaining('replica 1 aborted: enough'));
   });
 
   it('is complete before a replica ends, even if the replica does not await the promises', async () => {

@@ -43,10 +43,10 @@ describe('a call that the library makes for itself never matches a call of a pro
     ],
   ])('between workers: %s', async (_, name, meet, length, op) => {
     const [first, last] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy, MultiWorkerMirroredStrategy];
-    const told = { code: 'ERR_COLL_MISMATCH', message: expect.stringContaining(`${name} on rank 0`) };
+    const failure = { code: 'ERR_COLL_MISMATCH', message: expect.stringContaining(`${name} on rank 0`) };
     await Promise.all([
-      expect(meet(first)).rejects.toMatchObject(told),
-      expect(last.run((replica) => replica.allReduce(op, new Float64Array(length)))).rejects.toMatchObject(told),
+      expect(meet(first)).rejects.toMatchObject(failure),
+      expect(last.run((replica) => replica.allReduce(op, new Float64Array(length)))).rejects.toMatchObject(failure),
     ]);
   });
 });

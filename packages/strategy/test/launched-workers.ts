@@ -9,7 +9,7 @@ import type { PmiServerDouble } from '../../rendezvous/test/pmi-server-double.ts
 /** How a worker has ended, and what it printed as JSON. */
 export interface Launched {
   readonly code: number | null;
-  readonly told: unknown;
+  readonly printed: unknown;
   readonly stderr: string;
 }
 
@@ -45,7 +45,7 @@ export function launchWorkers(
         text(child.stderr as Readable),
         once(child, 'close'),
       ]);
-      return { code, told: stdout === '' ? undefined : JSON.parse(stdout), stderr };
+      return { code, printed: stdout === '' ? undefined : JSON.parse(stdout), stderr };
     }),
   );
 }

@@ -30,7 +30,7 @@ describe.each(launcherEnvironments)(
   'two workers with the variables of $launcher ($source) and a job key',
   (launched) => {
     it('meet in a MultiWorkerMirroredStrategy', async () => {
-      const ended = { code: 0, stderr: '', told: { launcher: launched.launcher, sum: [2, 4] } };
+      const ended = { code: 0, stderr: '', printed: { launcher: launched.launcher, sum: [2, 4] } };
       expect(await launchWorkers(workersOf(launched), { here })).toEqual([ended, ended]);
     });
   },
@@ -48,14 +48,14 @@ describe.each(['torchrun', 'Horovod'])('beside the server of %s', (launcher) => 
       [first, second].map((one) => ({ ...one, ...variables })),
       { here },
     );
-    expect(ends.map(({ told }) => told)).toEqual([1, 2].map(() => ({ launcher, sum: [2, 4] })));
+    expect(ends.map(({ printed }) => printed)).toEqual([1, 2].map(() => ({ launcher, sum: [2, 4] })));
   });
 });
 
 describe.each(['Slurm', 'AWS Batch', 'MPICH'])('with the variables of %s', (launcher) => {
   it('openProcessGroup opens the same group', async () => {
     const ends = await launchWorkers(workersOf(named(launcher)), { here, scenario: 'group' });
-    expect(ends.map(({ told, stderr }) => told ?? stderr)).toEqual([0, 1].map((rank) => ({ rank, sum: [2, 4] })));
+    expect(ends.map(({ printed, stderr }) => printed ?? stderr)).toEqual([0, 1].map((rank) => ({ rank, sum: [2, 4] })));
   });
 });
 
@@ -68,13 +68,13 @@ describe('a launcher that serves PMI on one host', () => {
   it.each(['MPICH', 'MVAPICH2', 'Cray PALS', 'Flux', 'Slurm'])('needs nothing else: %s', async (launcher) => {
     const pmi = new PmiServerDouble(2);
     const members = [0, 1].map((rank) => (launcher === 'Slurm' ? slurm(rank) : named(launcher).of(rank, here)));
-    const ended = { code: 0, stderr: '', told: { launcher, sum: [2, 4] } };
+    const ended = { code: 0, stderr: '', printed: { launcher, sum: [2, 4] } };
     expect(await launchWorkers(members, { here, pmi })).toEqual([ended, ended]);
-    // Both have told the launcher that they may end without each other.
+    // Both have reported to the launcher that they may end without each other.
     expect(pmi.finalized).toBe(2);
   });
 
-  it('is told that a process ended well even if it has closed nothing, but not if it has failed', async () => {
+  it('learns that a process ended well even if it has closed nothing, but not if it has failed', async () => {
     const members = [0, 1].map((rank) => named('MPICH').of(rank, here));
     const unclosed = new PmiServerDouble(2);
     const ends = await launchWorkers(members, { here, pmi: unclosed, scenario: 'unclosed' });
@@ -91,13 +91,13 @@ describe('a launcher that serves PMI on one host', () => {
       MPI_LOCALRANKID: '0',
       MPI_LOCALNRANKS: '1',
     }));
-    for (const { told } of await launchWorkers(members, { here, pmi: new PmiServerDouble(2) }))
-      expect(told).toMatchObject({
+    for (const { printed } of await launchWorkers(members, { here, pmi: new PmiServerDouble(2) }))
+      expect(printed).toMatchObject({
         name: 'ValueError',
         message: expect.stringContaining('COLL_TRUST_LAUNCHER=1 lets it'),
       });
     const trusting = members.map((one) => ({ ...one, COLL_TRUST_LAUNCHER: '1' }));
-    const ended = { code: 0, stderr: '', told: { launcher: 'MPICH', sum: [2, 4] } };
+    const ended = { code: 0, stderr: '', printed: { launcher: 'MPICH', sum: [2, 4] } };
     expect(await launchWorkers(trusting, { here, pmi: new PmiServerDouble(2) })).toEqual([ended, ended]);
     const keyed = members.map((one) => ({ ...one, COLL_JOB_KEY }));
     expect(await launchWorkers(keyed, { here, pmi: new PmiServerDouble(2) })).toEqual([ended, ended]);
@@ -110,7 +110,7 @@ it('a PMIx job on one host meets through the folder that its launcher has made, 
     ...named('Open MPI').of(rank, here),
     ...{ OMPI_COMM_WORLD_LOCAL_RANK: `${rank}`, OMPI_COMM_WORLD_LOCAL_SIZE: '2', PMIX_SERVER_TMPDIR: folder },
   }));
-  const ended = { code: 0, stderr: '', told: { launcher: 'Open MPI', sum: [2, 4] } };
+  const ended = { code: 0, stderr: '', printed: { launcher: 'Open MPI', sum: [2, 4] } };
   expect(await launchWorkers(members, { here })).toEqual([ended, ended]);
   await rm(folder, { recursive: true });
 });

@@ -12,15 +12,15 @@ const device = (worker: number, place: number) => `/job:worker/replica:0/task:${
 
 describe.concurrent('workers in separate processes', () => {
   it('have the same variables, initialised by the chief', async () => {
-    const told = printed(await runWorkers('worker.js', 2, ['variables']));
+    const outputs = printed(await runWorkers('worker.js', 2, ['variables']));
     const ofReplica = [[2.5, 3], [0, 1, 7], [5]];
     const inReplicas = [ofReplica, ofReplica];
     const same = { initial: [1, 2], inReplicas, together: [[10], [1.5], [3]] };
-    expect(told).toMatchObject([
+    expect(outputs).toMatchObject([
       { ...same, names: ['weights', 'weights/replica_1'], restored: [2, 2, 7] },
       { ...same, names: ['weights/replica_2', 'weights/replica_3'], restored: [2, 1, 7] },
     ]);
-    expect(told).toMatchObject([0, 1].map((worker) => ({ links: [[1 - worker, expect.any(String)]] })));
+    expect(outputs).toMatchObject([0, 1].map((worker) => ({ links: [[1 - worker, expect.any(String)]] })));
   });
 
   it.each([
@@ -31,14 +31,14 @@ describe.concurrent('workers in separate processes', () => {
   });
 
   it('may make synchronous calls if each worker has one replica', async () => {
-    const told = printed(await runWorkers('worker.js', 2, ['blocking']));
+    const outputs = printed(await runWorkers('worker.js', 2, ['blocking']));
     const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7] };
     const each = { canBlock: true, ...combined, after: [2] };
-    expect(told).toMatchObject([each, each].map((one) => ({ ...one, busy: { code: 'ERR_COLL_BUSY' } })));
+    expect(outputs).toMatchObject([each, each].map((one) => ({ ...one, busy: { code: 'ERR_COLL_BUSY' } })));
   });
 
   it.each([1, 2])('run %i replicas in threads each', async (replicas) => {
-    const told = printed(await runWorkers('worker.js', 2, ['threads', String(replicas)]));
+    const outputs = printed(await runWorkers('worker.js', 2, ['threads', String(replicas)]));
     const size = 2 * replicas;
     const ids = Array.from({ length: size }, (_, id) => id);
     const total = ids.reduce((sum, id) => sum + id, 0);
@@ -58,14 +58,14 @@ describe.concurrent('workers in separate processes', () => {
         })),
       };
     };
-    expect(told).toEqual([0, 1].map((worker) => [result(worker, 1), result(worker, 10)]));
+    expect(outputs).toEqual([0, 1].map((worker) => [result(worker, 1), result(worker, 10)]));
   });
 
   it('end each epoch of files of unequal lengths together', async () => {
-    const told = printed(await runWorkers('worker.js', 2, ['unequal'])) as string[][];
+    const outputs = printed(await runWorkers('worker.js', 2, ['unequal'])) as string[][];
     for (const place of [0, 1])
       expectWhole(
-        told.map((results) => JSON.parse(results[place] as string)),
+        outputs.map((results) => JSON.parse(results[place] as string)),
         [2, 10, 3],
       );
   });
@@ -93,9 +93,9 @@ describe.concurrent('workers in separate processes', () => {
       const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
       const message = 'replica 3: rank 1 and replica 0 are out of memory';
       expect(last).toMatchObject({ name: 'RangeError', message, rank: 3 });
-      const told = new RegExp(`rank 2, 3 \\(worker 1\\) on .* failed: .*${message}$`);
+      const text = new RegExp(`rank 2, 3 \\(worker 1\\) on .* failed: .*${message}$`);
       expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
-      expect(first).toMatchObject({ message: expect.stringMatching(told) });
+      expect(first).toMatchObject({ message: expect.stringMatching(text) });
     },
   );
 
@@ -115,15 +115,15 @@ describe.concurrent('workers in separate processes', () => {
   });
 
   it('report which worker creates a different variable', async () => {
-    const told = /^variable "weights": Shape mismatch in the collective: ranks disagree: .* [12] float64 elements/;
+    const message = /^variable "weights": Shape mismatch in the collective: ranks disagree: .* [12] float64 elements/;
     for (const error of printed(await runWorkers('worker.js', 2, ['differs'])))
-      expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(told) });
+      expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(message) });
   });
 
   it('report which worker has refused to create a variable', async () => {
-    const told = /^variable "Variable": value of a variable.*rank 1 .*caught ERR_COLL_VALUE in a call/;
+    const message = /^variable "Variable": value of a variable.*rank 1 .*caught ERR_COLL_VALUE in a call/;
     for (const error of printed(await runWorkers('worker.js', 2, ['refuses'])))
-      expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', message: expect.stringMatching(told) });
+      expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', message: expect.stringMatching(message) });
   });
 
   it('detect at once that one of them has exited', async () => {
@@ -137,10 +137,10 @@ describe.concurrent('workers in separate processes', () => {
   it.each([
     [0, /worker 0 of 2 waited 1 seconds for the others to start: .*rank 1/],
     [1, /worker 1 of 2 waited 1 seconds for the others to start: .*worker 0 at 127\.0\.0\.1:\d+/],
-  ])('time out if only worker %i starts, and name the missing worker', async (worker, told) => {
+  ])('time out if only worker %i starts, and name the missing worker', async (worker, message) => {
     const [alone] = printed(await runWorkers('worker.js', 2, ['lonely'], [worker]));
     expect(alone).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE' });
-    expect(alone).toMatchObject({ message: expect.stringMatching(told) });
+    expect(alone).toMatchObject({ message: expect.stringMatching(message) });
   });
 
   it('continue with a strategy of the next generation after a failure', async () => {

@@ -64,7 +64,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
 
   it('refuses invalid options and resolvers', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
-    for (const [options, told] of [
+    for (const [options, message] of [
       [
         { communicationOptions: 'RING' },
         /communicationOptions must be CommunicationOptions or an object with its fields, got "RING"/,
@@ -90,7 +90,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
       [{ job: null }, /job must be a string, got null/],
     ] as const) {
       expect(make(options)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
-      expect(make(options)).toThrow(told);
+      expect(make(options)).toThrow(message);
     }
     expect(make({ clusterResolver: resolverOf('ps') })).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining('not in the cluster') }),
@@ -171,8 +171,8 @@ describe('a MultiWorkerMirroredStrategy', () => {
   it('reports which engine reduces: that of the group, or within a worker its own', async () => {
     const explained = async (replicas: number) => {
       const workers = await workersHere(2, replicas, { engine: 'js' });
-      const [told] = await Promise.all(workers.map((strategy) => strategy.explain()));
-      return told;
+      const [explanation] = await Promise.all(workers.map((strategy) => strategy.explain()));
+      return explanation;
     };
     const links = [{ rank: 1, transport: 'shared-memory' }];
     expect(await explained(1)).toMatchObject({ engine: 'native', engines: [], links });
@@ -229,8 +229,8 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(() => new ExperimentalMultiWorkerMirroredStrategy('RING' as never)).toThrow(/\{ communication: 'RING' \}/);
     expect(strategy).toBeInstanceOf(ExperimentalMultiWorkerMirroredStrategy);
     expect(strategy).toBeInstanceOf(Strategy);
-    const told = 'ExperimentalMultiWorkerMirroredStrategy is deprecated; use MultiWorkerMirroredStrategy instead';
-    expect(sink).toHaveBeenCalledWith('warn', told);
+    const message = 'ExperimentalMultiWorkerMirroredStrategy is deprecated; use MultiWorkerMirroredStrategy instead';
+    expect(sink).toHaveBeenCalledWith('warn', message);
     class Mine extends ExperimentalMultiWorkerMirroredStrategy {}
     expect(strategy).not.toBeInstanceOf(Mine);
     expect(new Mine({ clusterResolver: resolverOf('chief') })).toBeInstanceOf(Mine);
@@ -249,12 +249,12 @@ describe('a MultiWorkerMirroredStrategy', () => {
   it.each(['AUTO', 'RING'] as const)('is ready when all workers are, with any executor: %s', async (implementation) => {
     const communicationOptions = new CommunicationOptions({ implementation });
     const [first, second] = await workersHere(2, 1, { communicationOptions });
-    const told: string[] = [];
-    const ready = first?.ready().then(() => told.push('ready'));
+    const messages: string[] = [];
+    const ready = first?.ready().then(() => messages.push('ready'));
     await new Promise((resolve) => setTimeout(resolve, 50));
-    told.push('comes');
+    messages.push('comes');
     await Promise.all([ready, second?.ready()]);
-    expect(told).toEqual(['comes', 'ready']);
+    expect(messages).toEqual(['comes', 'ready']);
   });
 
   it('refuses a different number of devices on the workers, on all workers', async () => {

@@ -32,7 +32,7 @@ describe.each([
 
   it('number replicas worker by worker', async () => {
     const strategies = await workersHere(workers, replicas);
-    const told = await onAll(strategies, async (strategy) =>
+    const results = await onAll(strategies, async (strategy) =>
       strategy.experimentalLocalResults(
         await strategy.run(({ replicaIdInSyncGroup, numReplicasInSync, devices }) => [
           replicaIdInSyncGroup,
@@ -42,7 +42,7 @@ describe.each([
         ]),
       ),
     );
-    expect(told).toEqual(
+    expect(results).toEqual(
       strategies.map((_, worker) =>
         own(worker).map((id, place) => {
           const device = `/job:worker/replica:0/task:${worker}/device:CPU:${place}`;

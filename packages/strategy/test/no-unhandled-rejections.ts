@@ -9,7 +9,7 @@ export function expectNoUnhandledRejections(): void {
     process.on('unhandledRejection', note);
   });
   afterEach(async () => {
-    // They are told of after the microtasks.
+    // Node reports them after the microtasks.
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', note);
     expect(unhandled).toEqual([]);

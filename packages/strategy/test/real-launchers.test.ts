@@ -41,17 +41,17 @@ async function run(command: string, args: readonly string[], scenario: string) {
     killSignal: 'SIGKILL',
   });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code, told: stdout.trim().split('\n').sort(), stderr };
+  return { code, printed: stdout.trim().split('\n').sort(), stderr };
 }
 
 describe.each(launchers)('under %s', (_, command, args, launcher, isHere) => {
   it.skipIf(!isHere)('two workers meet without any setting', async () => {
-    const told = JSON.stringify({ launcher, sum: [2, 4] });
-    expect(await run(command, args, 'strategy')).toMatchObject({ code: 0, told: [told, told] });
+    const line = JSON.stringify({ launcher, sum: [2, 4] });
+    expect(await run(command, args, 'strategy')).toMatchObject({ code: 0, printed: [line, line] });
   });
 
   it.skipIf(!isHere)('two members of a group that close nothing end well', async () => {
-    expect(await run(command, args, 'unclosed')).toMatchObject({ code: 0, told: ['[2]', '[2]'] });
+    expect(await run(command, args, 'unclosed')).toMatchObject({ code: 0, printed: ['[2]', '[2]'] });
   });
 
   it.skipIf(!isHere)('the run fails if the members fail', async () => {

@@ -80,12 +80,12 @@ describe('a call that one worker refuses', () => {
     })();
     await (async () => refused(second))().catch(() => {});
     const code = what.includes('aborted') ? 'ERR_COLL_ABORTED' : 'ERR_COLL_PEER_FAILED';
-    const told = {
+    const failure = {
       code,
       message: expect.stringMatching(/rank (1|2, 3 .worker 1.) .*caught ERR_COLL_[A-Z]+ in a call/),
     };
     const next = (async () => reduced(second))();
-    await Promise.all([expect(next).rejects.toMatchObject(told), expect(other).rejects.toMatchObject(told)]);
+    await Promise.all([expect(next).rejects.toMatchObject(failure), expect(other).rejects.toMatchObject(failure)]);
   });
 
   it.each([1, 2])('fails nothing if all workers refuse it, with %i replicas each', async (replicas) => {

@@ -5,7 +5,7 @@ import { closeGroups, cpus, groupsHere } from './workers-here.js';
 
 afterEach(closeGroups);
 
-/** What each worker is told when they meet, with so many CPUs each, or these devices. */
+/** The error of each worker when they join, given its number of CPUs or its devices. */
 async function meet(
   devices: readonly (number | readonly string[])[],
   options: readonly CommunicationOptionsInit[] = [],
@@ -32,8 +32,8 @@ const devicesOf = (devices: number | readonly string[] | undefined) =>
 
 describe('workers of one strategy', () => {
   it('must have the same number of devices', async () => {
-    const told = 'worker 0 has 1 device, worker 2 has 2 devices: all workers must have the same number';
-    for (const error of await meet([1, 1, 2])) expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told });
+    const message = 'worker 0 has 1 device, worker 2 has 2 devices: all workers must have the same number';
+    for (const error of await meet([1, 1, 2])) expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message });
   });
 
   it.each([
@@ -52,9 +52,9 @@ describe('workers of one strategy', () => {
     [{ checkCalls: true }, 'implementation: AUTO, bytesPerPack: 0, checkCalls: true'],
   ])('must have the same communication options: a worker with %j is refused', async (options, odd) => {
     const usual = 'implementation: AUTO, bytesPerPack: 0, checkCalls: false';
-    const told = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers must use the same`;
+    const message = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers must use the same`;
     for (const error of await meet([1, 1], [{}, options]))
-      expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told, rank: 1 });
+      expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message, rank: 1 });
   });
 
   it('may have different startup timeouts', async () => {

@@ -44,8 +44,8 @@ describe('mismatching sparse values', () => {
   const strategy = new MirroredStrategy({ devices: cpu(3), crossDeviceOps: 'ring' });
 
   it('fail with the same error on all replicas in threads', async () => {
-    const told = strategy.experimentalLocalResults(await strategy.run(module, { exportName: 'refusals' }));
-    for (const one of told as Awaited<ReturnType<typeof refusals>>[]) {
+    const messages = strategy.experimentalLocalResults(await strategy.run(module, { exportName: 'refusals' }));
+    for (const one of messages as Awaited<ReturnType<typeof refusals>>[]) {
       expect(one).toMatchObject({
         rows: { name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', rank: 2 },
         dtype: { name: 'InternalError', code: 'ERR_COLL_DTYPE_MISMATCH', rank: 2 },
@@ -58,8 +58,8 @@ describe('mismatching sparse values', () => {
   it('with dense values on other replicas are summed in one thread, and fail on all replicas in threads', async () => {
     const [sum] = strategy.experimentalLocalResults(await strategy.run(mixed)) as [Tensor];
     expect(sum).toMatchObject({ dtype: 'float32', shape: [3], data: Float32Array.of(23, 2, 22) });
-    const told = await strategy.run(module, { exportName: 'mixed' });
-    expect(told).toBe('ERR_COLL_MISMATCH');
+    const messages = await strategy.run(module, { exportName: 'mixed' });
+    expect(messages).toBe('ERR_COLL_MISMATCH');
   });
 });
 

@@ -170,18 +170,20 @@ describe('replicas in threads that make different calls', () => {
       /^replicas make different calls: replica 1 calls mergeCall/,
     ],
   ])('get the same error: %s', async (what, name, code, message) => {
-    const told: unknown[] = [];
-    const error = await failureOf(2, 'disagree', [what], { onReport: (replica, text) => told.push([replica, text]) });
+    const reports: unknown[] = [];
+    const error = await failureOf(2, 'disagree', [what], {
+      onReport: (replica, text) => reports.push([replica, text]),
+    });
     expect(error).toBeInstanceOf(CollError);
     expect(error).toMatchObject({ name, code, message: expect.stringMatching(message) });
-    // What both of them are told says who asks for what.
+    // The errors of both name the calls of both.
     const disagreement =
       /(Shape mismatch in the collective|ranks disagree|another replica makes a different call).*$/.exec(
         error.message,
       )?.[0];
     if (what !== 'merge') {
-      expect(told.map((report) => (report as unknown[])[0]).sort()).toEqual([0, 1]);
-      for (const [, text] of told as string[][]) expect(text).toContain(disagreement);
+      expect(reports.map((report) => (report as unknown[])[0]).sort()).toEqual([0, 1]);
+      for (const [, text] of reports as string[][]) expect(text).toContain(disagreement);
     }
   });
 });
@@ -202,8 +204,8 @@ describe('a value that cannot be posted to a thread', () => {
     ['report', 'a report'],
     ['an argument of a merge call', 'an argument of a merge call'],
     ['the result of a merge call', 'the result of a merge call'],
-  ])('is refused as %s', async (what, told) => {
-    expect(await failureOf(1, 'postUncloneable', [what])).toMatchObject(notCloneable(told));
+  ])('is refused as %s', async (what, message) => {
+    expect(await failureOf(1, 'postUncloneable', [what])).toMatchObject(notCloneable(message));
   });
 });
 

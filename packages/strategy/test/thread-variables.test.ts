@@ -49,7 +49,7 @@ describe.each([1, 2, 3])('variables of %i replicas in separate threads', (replic
     const total = ids.reduce((all, id) => all + 11 * id + 1, 0);
     expect(results).toHaveLength(replicas);
     for (const [id, result] of results.entries()) {
-      const told = result as Record<string, unknown>;
+      const values = result as Record<string, unknown>;
       const name = id === 0 ? 'w' : `w/replica_${id}`;
       const changesOf = (steps: (id: number) => number[][]) => ({
         seen: [[1, 2], ...steps(id)],
@@ -57,11 +57,11 @@ describe.each([1, 2, 3])('variables of %i replicas in separate threads', (replic
         device: strategy.extended.workerDevices[id],
       });
       const changes = Object.fromEntries(Object.entries(seen).map(([key, steps]) => [key, changesOf(steps)]));
-      expect(told['blocking']).toEqual(changes);
-      expect(told['waiting']).toEqual(changes);
-      expect(told['rows']).toEqual(Object.fromEntries(Object.entries(rows).map(([key, make]) => [key, make(id)])));
-      expect(told['counts']).toEqual([11 * id + 1, 21 * id + 1, total, true, 11 * id + 1]);
-      expect(told['merge']).toMatch(
+      expect(values['blocking']).toEqual(changes);
+      expect(values['waiting']).toEqual(changes);
+      expect(values['rows']).toEqual(Object.fromEntries(Object.entries(rows).map(([key, make]) => [key, make(id)])));
+      expect(values['counts']).toEqual([11 * id + 1, 21 * id + 1, total, true, 11 * id + 1]);
+      expect(values['merge']).toMatch(
         /^RuntimeError ERR_COLL_CONTEXT: assign: variable "Variable" exists separately in the thread of each replica, here of replica 0/,
       );
     }

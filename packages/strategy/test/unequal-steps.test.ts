@@ -97,7 +97,7 @@ it.each(['PER_WORKER', 'PER_REPLICA'] as const)(
 );
 
 describe('a request for a step never matches a call of a program', () => {
-  const told = /next step of a dataset/;
+  const message = /next step of a dataset/;
 
   it('between workers', async () => {
     const [first, last] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy, MultiWorkerMirroredStrategy];
@@ -109,7 +109,7 @@ describe('a request for a step never matches a call of a program', () => {
       last.run((replica) => replica.allReduce('max', Float64Array.of(1, 2))),
     ]);
     for (const outcome of outcomes)
-      expect(outcome).toMatchObject({ reason: { code: 'ERR_COLL_MISMATCH', message: expect.stringMatching(told) } });
+      expect(outcome).toMatchObject({ reason: { code: 'ERR_COLL_MISMATCH', message: expect.stringMatching(message) } });
   });
 
   it.each(['one thread', 'threads'])('between replicas in %s', async (where) => {
@@ -118,7 +118,7 @@ describe('a request for a step never matches a call of a program', () => {
       where === 'threads'
         ? strategy.run<typeof fixture, 'differs'>(module, { exportName: 'differs' })
         : strategy.run(fixture.differs as typeof differs);
-    await expect(run).rejects.toMatchObject({ code: 'ERR_COLL_MISMATCH', message: expect.stringMatching(told) });
+    await expect(run).rejects.toMatchObject({ code: 'ERR_COLL_MISMATCH', message: expect.stringMatching(message) });
   });
 });
 

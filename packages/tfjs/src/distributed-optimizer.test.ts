@@ -27,12 +27,16 @@ describe('a distributed optimizer', () => {
     ['adam', 'got "adam"; pass tf.train.adam(0.01)'],
     [undefined, 'got undefined; pass for example tf.train.adam(0.01)'],
     [{}, 'pass for example tf.train.adam(0.01)'],
-  ])('refuses %o with a ValueError that says how to create an optimizer', (given, told) => {
+  ])('refuses %o with a ValueError that says how to create an optimizer', (given, message) => {
     for (const numReplicasInSync of [1, 2]) {
       const context = { ...unisonContext().context, numReplicasInSync };
       const make = () => distributedOptimizer(tf, given as never, context);
       expect(make).toThrow(
-        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) }),
+        expect.objectContaining({
+          name: 'ValueError',
+          code: 'ERR_COLL_VALUE',
+          message: expect.stringContaining(message),
+        }),
       );
     }
   });

@@ -147,12 +147,12 @@ function checkedOptions(options: DistributedOptimizerOptions | undefined): Distr
   const { model = [], samples, onDifference = 'throw' } = given;
   for (const each of Array.isArray(model) ? model : [model]) requireModel(each, 'distributedOptimizer: model');
   if (samples !== undefined && typeof samples !== 'function') {
-    const told = `samples must be a function that returns the number of samples of a step, got ${quote(samples)}`;
-    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${told}`);
+    const message = `samples must be a function that returns the number of samples of a step, got ${quote(samples)}`;
+    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
   }
   if (onDifference !== 'throw' && onDifference !== 'warn') {
-    const told = `onDifference must be 'throw' or 'warn', got ${quote(onDifference)}`;
-    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${told}`);
+    const message = `onDifference must be 'throw' or 'warn', got ${quote(onDifference)}`;
+    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
   }
   return given;
 }
@@ -160,8 +160,8 @@ function checkedOptions(options: DistributedOptimizerOptions | undefined): Distr
 function requireOptimizer(optimizer: unknown): void {
   const { computeGradients, applyGradients } = Object(optimizer) as Partial<TfOptimizer>;
   if (typeof computeGradients === 'function' && typeof applyGradients === 'function') return;
-  const cure =
+  const advice =
     typeof optimizer === 'string' ? `pass tf.train.${optimizer}(0.01)` : 'pass for example tf.train.adam(0.01)';
-  const told = `distributedOptimizer: optimizer must be an optimizer of TensorFlow.js, got ${quote(optimizer)}; ${cure}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  const message = `distributedOptimizer: optimizer must be an optimizer of TensorFlow.js, got ${quote(optimizer)}; ${advice}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }

@@ -82,11 +82,11 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
 
   it('refuses gradients of another dtype or size, and names the variable', () => {
     const variable = tf.variable(tf.zeros([3]), true, `v-${backend}`);
-    const told = (gradient: tf.Tensor) => () => memoryOf(tf, [variable], [gradient], true);
-    expect(told(tf.zeros([2]))).toThrow(
+    const copying = (gradient: tf.Tensor) => () => memoryOf(tf, [variable], [gradient], true);
+    expect(copying(tf.zeros([2]))).toThrow(
       `the gradient of variable "v-${backend}" is float32 [2]; it must be float32 of the variable's shape [3]`,
     );
-    expect(told(tf.zeros([3], 'int32'))).toThrow('is int32 [3]');
+    expect(copying(tf.zeros([3], 'int32'))).toThrow('is int32 [3]');
   });
 
   it('is read from the backend of the tensor even if another backend is current', async () => {

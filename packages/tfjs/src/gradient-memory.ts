@@ -84,6 +84,6 @@ function outOfPlace(data: TfData): GradientMemory {
 
 function requireGradientOf(variable: TfVariable, { dtype, shape, size }: TfTensor): void {
   if (dtype === 'float32' && size === variable.size) return;
-  const told = `the gradient of variable "${variable.name}" is ${dtype} [${shape}]`;
-  throw new ValueError('ERR_COLL_VALUE', `${told}; it must be float32 of the variable's shape [${variable.shape}]`);
+  const message = `the gradient of variable "${variable.name}" is ${dtype} [${shape}]`;
+  throw new ValueError('ERR_COLL_VALUE', `${message}; it must be float32 of the variable's shape [${variable.shape}]`);
 }

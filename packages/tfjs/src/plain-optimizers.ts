@@ -48,17 +48,17 @@ export function watchPlainOptimizers(tf: TensorFlow, optimizer: object | undefin
 
 function notePlainStep(optimizer: TfOptimizer, variables: readonly TfVariable[]): void {
   const replica = getReplicaContext();
-  const cure = 'compile the model with distributedOptimizer(tf, optimizer, replica)';
+  const advice = 'compile the model with distributedOptimizer(tf, optimizer, replica)';
   if (variables.some((variable) => trained.has(variable))) {
     const who = replica ? `replica ${replica.replicaIdInSyncGroup}: ` : '';
-    const told = `${who}a plain optimizer now trains a model that distributedOptimizer trained before, so the replicas diverge from now on`;
-    logFirst(1, 'plain optimizer after a distributed one', 'warn', `${told}; ${cure} again`);
+    const message = `${who}a plain optimizer now trains a model that distributedOptimizer trained before, so the replicas diverge from now on`;
+    logFirst(1, 'plain optimizer after a distributed one', 'warn', `${message}; ${advice} again`);
     if (replica) silenceRunNote(replica);
   }
   if (!replica || replica.numReplicasInSync === 1) return;
   leaveRunNote(replica, () => ({
     about: `${new OptimizerSettings(optimizer).text} ${formsOf(variables)}`,
-    line: `optimizers stepped on several replicas in this run, but gradients were not averaged, so each replica has trained a model of its own; if they should train one model, ${cure}, also after loading it`,
+    line: `optimizers stepped on several replicas in this run, but gradients were not averaged, so each replica has trained a model of its own; if they should train one model, ${advice}, also after loading it`,
   }));
 }
 

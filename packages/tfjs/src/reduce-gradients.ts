@@ -191,8 +191,8 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
   requireTensorFlow(tf, operation);
   requireContext(context, method, operation);
   if (typeof gradients !== 'object' || gradients === null) {
-    const told = `gradients must be the result of tf.variableGrads, got ${quote(gradients)}`;
-    throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
+    const message = `gradients must be the result of tf.variableGrads, got ${quote(gradients)}`;
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
   }
   const given = optionsOf(options, '{ timeoutSeconds: 60 }', reduceGradientsOptions);
   if (given.variables !== undefined) requireVariables(given.variables, operation);

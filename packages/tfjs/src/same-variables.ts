@@ -11,8 +11,8 @@ export function requireContext(context: unknown, method: keyof ReplicaContext, o
   const given = Object(context) as Partial<ReplicaContext>;
   const isPlace = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
   if (isPlace && typeof given[method] === 'function') return;
-  const told = `context must be the replica context that strategy.run passes to each replica, with the method ${method}, got ${quote(context)}`;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
+  const message = `context must be the replica context that strategy.run passes to each replica, with the method ${method}, got ${quote(context)}`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
 }
 
 interface Description {
@@ -102,10 +102,10 @@ function differenceOf(lists: readonly (readonly Description[])[]): InvalidArgume
   const index = Array.from({ length }, (_, at) => at).findIndex((at) => lists.some((list) => differs(list, at)));
   if (index < 0) return undefined;
   const rank = lists.findIndex((list) => differs(list, index));
-  const told = lists.map((list, replica) => `${tell(list[index])} on replica ${replica}`).join(', ');
+  const texts = lists.map((list, replica) => `${tell(list[index])} on replica ${replica}`).join(', ');
   return new InvalidArgumentError(
     'ERR_COLL_MISMATCH',
-    `replicas train different models: variable ${index} is ${told}`,
+    `replicas train different models: variable ${index} is ${texts}`,
     { rank },
   );
 }
@@ -119,16 +119,16 @@ function mixedOf(trainings: readonly (TrainingNumber | undefined)[]): InvalidArg
   if (trainings.some((training) => training && first && training.of !== first.of)) return undefined;
   const rank = trainings.findIndex((training) => training?.number !== first?.number);
   if (rank < 0) return undefined;
-  const told = trainings.map((training, replica) => {
+  const texts = trainings.map((training, replica) => {
     const what = training ? `optimizer ${training.number}` : 'broadcastWeights';
     return `${what} on replica ${replica}`;
   });
-  return mixed(`replicas begin different work (optimizers are numbered as created): ${told.join(', ')}`, rank);
+  return mixed(`replicas begin different work (optimizers are numbered as created): ${texts.join(', ')}`, rank);
 }
 
 /** The error for replicas whose steps belong to different trainings. */
-export function mixed(told: string, rank: number | undefined, cause?: unknown): InvalidArgumentError {
-  return new InvalidArgumentError('ERR_COLL_MISMATCH', `${told}; ${oneAfterTheOther}`, { rank, cause });
+export function mixed(message: string, rank: number | undefined, cause?: unknown): InvalidArgumentError {
+  return new InvalidArgumentError('ERR_COLL_MISMATCH', `${message}; ${oneAfterTheOther}`, { rank, cause });
 }
 
 const oneAfterTheOther =

@@ -120,8 +120,8 @@ export class StepGuard {
     const { number, variables } = this.#list as AgreedList;
     const lists = yield* gatherValues({ number, names: variables.map(({ name }) => name) }, this.#place);
     const [rank = 0] = oddReplicas(lists.map((list) => String(list.number)));
-    const told = lists.map(({ names }, replica) => `replica ${replica} steps ${shortened(names)}`).join(', ');
-    throw mixed(`replicas make steps of different trainings at the same time: ${told}`, rank);
+    const texts = lists.map(({ names }, replica) => `replica ${replica} steps ${shortened(names)}`).join(', ');
+    throw mixed(`replicas make steps of different trainings at the same time: ${texts}`, rank);
   }
 
   *#tellSettings(): Exchange<void> {
@@ -129,10 +129,11 @@ export class StepGuard {
     const settings = yield* this.#gather(this.#optimizer?.settings.text ?? '');
     const odd = oddReplicas(settings.map(({ value }) => value));
     const usual = settings.find((_, replica) => !odd.includes(replica))?.value;
-    const told = odd.map((replica) => `replica ${replica} has ${settings[replica]?.value}`).join(', ');
+    const texts = odd.map((replica) => `replica ${replica} has ${settings[replica]?.value}`).join(', ');
     this.#tell('settings', settings, odd, {
-      told: `replicas have different optimizers in step ${this.#step}: ${told}, the others have ${usual}`,
-      cure: 'give the optimizers of all replicas the same settings, and change or load them on all replicas before the same step',
+      message: `replicas have different optimizers in step ${this.#step}: ${texts}, the others have ${usual}`,
+      advice:
+        'give the optimizers of all replicas the same settings, and change or load them on all replicas before the same step',
     });
   }
 
@@ -146,13 +147,13 @@ export class StepGuard {
     const odd = oddReplicas(sumsAt(index));
     const { what, name } = prints.map(({ value }) => value[index]).find((print) => print) as Print;
     const who = `replica ${odd.join(', ')}`;
-    const [told, cure] =
+    const [message, advice] =
       what === 'state'
         ? [`the state of the optimizer, "${name}"`, 'load it on all replicas, or on none']
         : [`the variable "${name}"`, 'change weights on all replicas alike, or call broadcastWeights after the change'];
     this.#tell('variables', prints, odd, {
-      told: `replicas have parted: ${told} of ${who} differs from that of the others in step ${this.#step}`,
-      cure,
+      message: `replicas have parted: ${message} of ${who} differs from that of the others in step ${this.#step}`,
+      advice,
     });
   }
 
@@ -162,8 +163,8 @@ export class StepGuard {
     if (this.#place.replicaIdInSyncGroup !== 0) return;
     const found = [...names.keys()].filter((replica) => names[replica] !== null);
     const who = found.length === names.length ? 'all replicas' : `replica ${found.join(', ')}`;
-    const told = `NaN or infinity in the gradients of ${who} in step ${this.#step}, first in that of "${names[found[0] as number]}"`;
-    log('warn', `${told}; the mean of all replicas then contains it, too; later steps are not checked`);
+    const message = `NaN or infinity in the gradients of ${who} in step ${this.#step}, first in that of "${names[found[0] as number]}"`;
+    log('warn', `${message}; the mean of all replicas then contains it, too; later steps are not checked`);
   }
 
   *#gather<Value>(value: Value): Exchange<Gathered<Value>[]> {
@@ -175,13 +176,13 @@ export class StepGuard {
     topic: string,
     all: readonly Gathered<unknown>[],
     odd: readonly number[],
-    { told, cure }: { readonly told: string; readonly cure: string },
+    { message, advice }: { readonly message: string; readonly advice: string },
   ): void {
     if (all.some(({ mode }) => mode === 'throw')) {
-      throw new InvalidArgumentError('ERR_COLL_MISMATCH', `${told}; ${cure}`, { rank: odd[0] });
+      throw new InvalidArgumentError('ERR_COLL_MISMATCH', `${message}; ${advice}`, { rank: odd[0] });
     }
     this.#warned.add(topic);
-    if (this.#place.replicaIdInSyncGroup === 0) log('warn', `${told}; ${cure}`);
+    if (this.#place.replicaIdInSyncGroup === 0) log('warn', `${message}; ${advice}`);
   }
 }
 

@@ -79,8 +79,8 @@ export interface TensorFlow {
 export function requireTensorFlow(tf: unknown, operation: string): void {
   const { engine, tensor } = Object(tf) as Partial<TensorFlow>;
   if (typeof engine === 'function' && typeof tensor === 'function') return;
-  const told = `tf must be TensorFlow.js, as \`import * as tf from '@tensorflow/tfjs'\`, got ${quote(tf)}`;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
+  const message = `tf must be TensorFlow.js, as \`import * as tf from '@tensorflow/tfjs'\`, got ${quote(tf)}`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
 }
 
 /** @throws ValueError unless `variables` is a list of variables */

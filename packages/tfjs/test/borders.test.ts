@@ -22,8 +22,8 @@ const messageOf = (call: () => unknown) =>
 
 describe('a tensor of TensorFlow.js', () => {
   it('is refused by the collectives, reports and merge calls of a replica in a thread', async () => {
-    const told = await strategy.run(module, { exportName: 'callsOf' });
-    for (const lines of strategy.experimentalLocalResults(told) as readonly string[]) {
+    const calls = await strategy.run(module, { exportName: 'callsOf' });
+    for (const lines of strategy.experimentalLocalResults(calls) as readonly string[]) {
       const messages = lines.split('\n');
       expect(messages.slice(0, 2)).toEqual(Array(2).fill(expect.stringMatching(notSent)));
       expect(messages.slice(2, -1)).toEqual(Array(7).fill(expect.stringMatching(notRead)));

@@ -38,9 +38,9 @@ describe('the cores of a process', () => {
     ['2', 2],
     ['128', 128],
     ['8192', 8192],
-  ])('are %s if COLL_CORES says so', (told, cores) => {
+  ])('are %s if COLL_CORES says so', (variable, cores) => {
     const list = `0-${cores - 1}`;
-    expect(found({}, { environment: { COLL_CORES: told } })).toMatchObject({
+    expect(found({}, { environment: { COLL_CORES: variable } })).toMatchObject({
       cores,
       coreList: list,
       limit: 'COLL_CORES',
@@ -51,9 +51,9 @@ describe('the cores of a process', () => {
     expect(found({}, { environment: { COLL_CORES: '' } })).toMatchObject({ cores: 64, limit: 'affinity' });
   });
 
-  it.each(['0', '8193', '1.5', '-1', 'all', ' 2'])('cannot be %j by COLL_CORES', (told) => {
-    expect(() => found({}, { environment: { COLL_CORES: told } })).toThrow(
-      `COLL_CORES must be a whole number from 1 to 8192, got "${told}"`,
+  it.each(['0', '8193', '1.5', '-1', 'all', ' 2'])('cannot be %j by COLL_CORES', (variable) => {
+    expect(() => found({}, { environment: { COLL_CORES: variable } })).toThrow(
+      `COLL_CORES must be a whole number from 1 to 8192, got "${variable}"`,
     );
   });
 });

@@ -45,8 +45,8 @@ export function findCores({
 }: CoresOptions = {}): Cores {
   const files = new SystemFiles(root);
   const quota = cpuQuota(files);
-  const told = environment['COLL_CORES'];
-  if (told) return { cores: toldCores(told), coreList: `0-${toldCores(told) - 1}`, quota, limit: 'COLL_CORES' };
+  const variable = environment['COLL_CORES'];
+  if (variable) return { cores: coresOf(variable), coreList: `0-${coresOf(variable) - 1}`, quota, limit: 'COLL_CORES' };
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(files.read('proc/self/status') ?? '')?.[1] ?? '';
   const coreList = isCoreList(list) ? list : '';
   const whole = quota === undefined ? announced : Math.max(1, Math.floor(quota));
@@ -69,9 +69,9 @@ export function availableCores(): number {
   return findCores().cores;
 }
 
-function toldCores(text: string): number {
+function coresOf(text: string): number {
   const cores = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (cores >= 1 && cores <= mostCores) return cores;
-  const told = `COLL_CORES must be a whole number from 1 to ${mostCores}, got ${quote(text)}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  const message = `COLL_CORES must be a whole number from 1 to ${mostCores}, got ${quote(text)}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }

@@ -20,9 +20,9 @@ describe('helper threads', () => {
     expect(helperThreads({ COLL_HELPER_THREADS: '' }, 8)).toBe(7);
   });
 
-  it.each(['257', '-1', '1.5', 'few'])('cannot be %j by COLL_HELPER_THREADS', (told) => {
-    expect(() => helperThreads({ COLL_HELPER_THREADS: told }, 8)).toThrow(
-      `COLL_HELPER_THREADS must be a whole number from 0 to 256, got "${told}"`,
+  it.each(['257', '-1', '1.5', 'few'])('cannot be %j by COLL_HELPER_THREADS', (variable) => {
+    expect(() => helperThreads({ COLL_HELPER_THREADS: variable }, 8)).toThrow(
+      `COLL_HELPER_THREADS must be a whole number from 0 to 256, got "${variable}"`,
     );
   });
 

@@ -7,11 +7,11 @@ const usualMost = 16;
 /** The most that may be stated. */
 export const mostHelpers = 256;
 
-let toldHelpers: number | undefined;
+let configuredHelpers: number | undefined;
 
 /** Sets the number for this thread, whatever `COLL_HELPER_THREADS` states; undefined restores the default. */
 export function tellHelperThreads(helpers: number | undefined): void {
-  toldHelpers = helpers;
+  configuredHelpers = helpers;
 }
 
 /**
@@ -31,11 +31,11 @@ export function helperThreads(
   environment: Readonly<Record<string, string | undefined>> = process.env,
   cores: number = availableCores(),
 ): number {
-  if (toldHelpers !== undefined) return toldHelpers;
-  const told = environment['COLL_HELPER_THREADS'];
-  if (!told) return Math.min(cores - 1, usualMost);
-  const helpers = /^\d{1,3}$/.test(told) ? Number(told) : -1;
+  if (configuredHelpers !== undefined) return configuredHelpers;
+  const variable = environment['COLL_HELPER_THREADS'];
+  if (!variable) return Math.min(cores - 1, usualMost);
+  const helpers = /^\d{1,3}$/.test(variable) ? Number(variable) : -1;
   if (helpers >= 0 && helpers <= mostHelpers) return helpers;
-  const message = `COLL_HELPER_THREADS must be a whole number from 0 to ${mostHelpers}, got ${quote(told)}`;
+  const message = `COLL_HELPER_THREADS must be a whole number from 0 to ${mostHelpers}, got ${quote(variable)}`;
   throw new ValueError('ERR_COLL_VALUE', message);
 }

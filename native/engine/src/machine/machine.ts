@@ -33,10 +33,10 @@ export function describeMachine(machine: Machine): string {
 
 /** The number of cores and the reason for it. */
 export function describeCores({ cores, coreList, limit }: Cores): string {
-  const told = cores === 1 ? '1 core' : `${cores} cores`;
-  if (limit === 'COLL_CORES') return `${told} by COLL_CORES`;
-  if (limit === 'quota') return `${told} by the CPU quota${coreList && `, of the cores ${coreList}`}`;
-  return coreList ? `${told} (${coreList})` : told;
+  const text = cores === 1 ? '1 core' : `${cores} cores`;
+  if (limit === 'COLL_CORES') return `${text} by COLL_CORES`;
+  if (limit === 'quota') return `${text} by the CPU quota${coreList && `, of the cores ${coreList}`}`;
+  return coreList ? `${text} (${coreList})` : text;
 }
 
 /** The CPU quota. */

@@ -1,4 +1,4 @@
-// A thread ends, in each way there is, while the others of its group are inside collectives: they are told, and nothing is left.
+// A thread ends, in each way there is, while the other ranks are inside collectives: their calls fail, and no thread is left.
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
@@ -17,7 +17,7 @@ const sum = { kind: 'all-reduce', op: 'sum' };
 const endings = ['terminate', 'throw', 'exit', 'close'];
 // Announced with the call; in one slice; in several.
 const sizesInBytes = [4, 1 << 20, 24 << 20];
-// On machines that are busy; who is not told at once is never told.
+// Long enough for busy machines: a rank that does not fail at once never fails.
 const mostMillis = 60_000;
 const rounds = isSanitized ? 12 : 24;
 
@@ -29,7 +29,7 @@ if (isMainThread) {
   await endInside('controlForEver', 1);
   await endInside('describeForEver', 8);
   await threadsAreDownTo(before);
-  console.log(`in ${rounds} rounds the others were told, and no thread is left`);
+  console.log(`in ${rounds} rounds the other ranks failed, and no thread is left`);
 } else {
   playScenes({ playUntilFailure, controlForEver, describeForEver });
 }
@@ -66,7 +66,7 @@ async function playRound(round, threads) {
   const when = `${ending} of rank ${doomed} after ${calls[0]} calls with ${bytes} bytes`;
   for (const { error, at } of others) {
     expectError(error, ending === 'close' ? peerClosed(doomed) : peerFailed(doomed), when);
-    assert.ok(at - endedAt < mostMillis, `${when}: others were told ${at - endedAt} ms later`);
+    assert.ok(at - endedAt < mostMillis, `${when}: other ranks failed ${at - endedAt} ms later`);
   }
   if (threads[doomed].hasEnded) threads[doomed] = new RankThread(import.meta.url);
 }

@@ -1,4 +1,4 @@
-// How processes end: at once where they are told to, though threads are inside collectives, and by themselves where all is done.
+// How processes end: at once after process.exit(), even if threads are inside collectives, and by themselves after all work.
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -55,7 +55,7 @@ async function expectDeadline(threads, length, isAsync) {
     // As may another one, where the machine is busy.
     assert.match(error.message, /\b2 did not arrive$/, when);
   }
-  // Who comes later is told by the first one's deadline.
+  // Ranks that arrive later fail as soon as the first rank's deadline has passed.
   const millis = Math.max(...answers.map((answer) => answer.millis));
   assert.ok(millis > soonSeconds * 900 && millis < 60_000, `${when}: ${millis} ms`);
 }

@@ -3,7 +3,7 @@ import { NcclCommunicator } from '@coll/nccl';
 import { TcpStore } from '@coll/rendezvous';
 import '../doubles.ts';
 
-/** Opens a group with other processes, adds up with them once, and tells how far it came and what it was told. */
+/** Opens a group with other processes, sums with them once, and reports the stage that it reached and its error. */
 const [rank, size] = process.argv.slice(2).map(Number) as [number, number];
 const store = await TcpStore.connect({
   address: process.env['COLL_TEST_STORE'] as string,

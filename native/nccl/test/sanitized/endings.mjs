@@ -54,19 +54,19 @@ const programs = {
     void allReduce(communicator, filled());
     setTimeout(() => process.exit(0), 50);
   },
-  async stuckAbortIsTold() {
+  async stuckAbortIsReported() {
     binding.configure({ timeoutMillis, abortGraceMillis: 50 });
     const communicator = await openAll();
     // Listening keeps no process alive.
     setTimeout(() => process.exit(1), 200_000);
-    const told = new Promise((resolve) => binding.onStuck(resolve));
+    const reported = new Promise((resolve) => binding.onStuck(resolve));
     const call = allReduce(communicator, filled());
     setTimeout(() => binding.abort(communicator, 'enough'), 50);
     await assert.rejects(call, { kind: 'aborted', message: /enough$/ });
-    assert.match(await told, /does not return; .* end the process$/);
+    assert.match(await reported, /does not return; .* end the process$/);
     await assert.rejects(binding.write(binding.allocate(0, 4), 0, new Uint8Array(4)), { kind: 'stuck' });
-    // Whoever asks later is told, too.
-    assert.equal(await new Promise((resolve) => binding.onStuck(resolve)), await told);
+    // A listener that registers later is called, too.
+    assert.equal(await new Promise((resolve) => binding.onStuck(resolve)), await reported);
     process.exit(0);
   },
   async manyHandlesCollected() {
@@ -88,7 +88,7 @@ const programs = {
 /** What goes wrong in them. */
 const wishes = {
   exitWhileStuck: 'stuck collective\n',
-  stuckAbortIsTold: 'stuck collective\nstuck abort rank=1\n',
+  stuckAbortIsReported: 'stuck collective\nstuck abort rank=1\n',
 };
 
 if (!isMainThread) {

@@ -1,4 +1,4 @@
-// Threads that are ended while they have a group: the other ranks are told, and nothing is left.
+// Threads that are ended while they have a group: the other ranks fail, and nothing is left.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ if (!isMainThread) {
   for (const task of ['idle', 'busy', 'lonely', 'idle']) await ended(task);
 
   const id = await binding.uniqueId();
-  const told = await ended('member', id, async (isReady, terminate) => {
+  const outcome = await ended('member', id, async (isReady, terminate) => {
     const communicator = memberOf(2, [0]);
     await binding.open(communicator, id, timeoutMillis);
     await isReady;
@@ -82,8 +82,8 @@ if (!isMainThread) {
     while (binding.counts().communicators > 0) await new Promise((resolve) => setTimeout(resolve, 1));
     return error;
   });
-  assert.equal(told.kind, 'nccl');
-  assert.match(told.message, /^all-reduce of thread \(number 2\): .*\(NCCL result 6\)/);
+  assert.equal(outcome.kind, 'nccl');
+  assert.match(outcome.message, /^all-reduce of thread \(number 2\): .*\(NCCL result 6\)/);
   const { buffers, unsettled } = binding.counts();
   assert.equal(unsettled, 0);
   rmSync(scratch, { recursive: true });

@@ -55,10 +55,10 @@ describe('the buffers of gather, scatter and all-to-all', () => {
 
   it('must be empty on the other ranks if only the root has an input or output', () => {
     const { inputs, outputs } = gathering;
-    const toldOutput = 'output must be empty, because only the root gets one; it has 8 elements';
-    expectRefused(() => check(gather, inputs, outputs.with(0, floats(8))), toldOutput, 0);
-    const toldInput = 'input must be empty, because only the root has one; it has 8 elements';
-    expectRefused(() => check(scatter, scattering.inputs.with(0, floats(8)), scattering.outputs), toldInput, 0);
+    const outputMessage = 'output must be empty, because only the root gets one; it has 8 elements';
+    expectRefused(() => check(gather, inputs, outputs.with(0, floats(8))), outputMessage, 0);
+    const inputMessage = 'input must be empty, because only the root has one; it has 8 elements';
+    expectRefused(() => check(scatter, scattering.inputs.with(0, floats(8)), scattering.outputs), inputMessage, 0);
     expect(() => check(gather, inputs, outputs.with(0, floats(0, 'int8')))).not.toThrow();
   });
 
@@ -88,15 +88,15 @@ describe('the buffers of gather, scatter and all-to-all', () => {
     const own = slice(whole, 4, 8);
     expect(() => check(gather, [floats(4), own], [floats(0), whole])).not.toThrow();
     expect(() => check(scatter, [floats(0), whole], [floats(4), own])).not.toThrow();
-    const told = 'overlaps its own input with an offset: an element may overlap only itself';
-    expectRefused(() => check(gather, [floats(4), slice(whole, 0, 4)], [floats(0), whole]), told, 1);
-    expectRefused(() => check(scatter, [floats(0), whole], [floats(4), slice(whole, 0, 4)]), told, 1);
+    const message = 'overlaps its own input with an offset: an element may overlap only itself';
+    expectRefused(() => check(gather, [floats(4), slice(whole, 0, 4)], [floats(0), whole]), message, 1);
+    expectRefused(() => check(scatter, [floats(0), whole], [floats(4), slice(whole, 0, 4)]), message, 1);
   });
 
   it('must not be in place for an all-to-all of several ranks', () => {
     const { inputs, outputs } = exchanging;
-    const told = 'output overlaps its own input: all-to-all does not run in place';
-    expectRefused(() => check(allToAll, inputs, outputs.with(1, inputs[1] as Tensor)), told, 1);
+    const message = 'output overlaps its own input: all-to-all does not run in place';
+    expectRefused(() => check(allToAll, inputs, outputs.with(1, inputs[1] as Tensor)), message, 1);
     const alone = [floats(3)];
     expect(() => validateBuffers({ collective: allToAll, size: 1, localRanks: [0] }, alone, alone)).not.toThrow();
   });

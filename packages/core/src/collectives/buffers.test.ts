@@ -253,11 +253,11 @@ describe('refusedCollective', () => {
   });
 
   it.each([-1, 2, 0.5, Number.NaN, undefined])('refuses %s as the root of a group of two ranks', (root) => {
-    const told = `root ${root} is not one of the 2 ranks`;
-    expect(refusedCollective({ kind: 'broadcast', root: root as never }, 'int8', 2)).toBe(told);
-    expect(refusedCollective({ kind: 'reduce', op: 'sum', root: root as never }, 'int8', 2)).toBe(told);
-    expect(refusedCollective({ kind: 'gather', root: root as never }, 'int8', 2)).toBe(told);
-    expect(refusedCollective({ kind: 'scatter', root: root as never }, 'int8', 2)).toBe(told);
+    const message = `root ${root} is not one of the 2 ranks`;
+    expect(refusedCollective({ kind: 'broadcast', root: root as never }, 'int8', 2)).toBe(message);
+    expect(refusedCollective({ kind: 'reduce', op: 'sum', root: root as never }, 'int8', 2)).toBe(message);
+    expect(refusedCollective({ kind: 'gather', root: root as never }, 'int8', 2)).toBe(message);
+    expect(refusedCollective({ kind: 'scatter', root: root as never }, 'int8', 2)).toBe(message);
   });
 
   it.each(['SUM', 'average'])('refuses the unknown op %s', (op) => {

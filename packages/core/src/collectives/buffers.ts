@@ -90,8 +90,8 @@ export function requireCounts(
   if (inputs.length === localRanks.length && outputs.length === localRanks.length) return;
   const operation = nameOf(collective);
   const given = `${inputs.length} inputs and ${outputs.length} outputs`;
-  const told = `${given} for ${localRanks.length} local ranks; pass one input and one output per rank`;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`, { operation });
+  const message = `${given} for ${localRanks.length} local ranks; pass one input and one output per rank`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`, { operation });
 }
 
 /**
@@ -151,8 +151,8 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
 function requireTensor(buffer: unknown, collective: Collective, rank: number): void {
   if (!isTensor(buffer)) {
     const operation = nameOf(collective);
-    const told = `a buffer must be a tensor, got ${quote(buffer)}; tensor(array) creates one`;
-    throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
+    const message = `a buffer must be a tensor, got ${quote(buffer)}; tensor(array) creates one`;
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${message}`, { operation, rank });
   }
   try {
     validateTensor(buffer);

@@ -48,8 +48,8 @@ export function closedError(details: CallDetails): RuntimeError {
  * ```
  */
 export function busyError(details: CallDetails): RuntimeError {
-  const told = `${details.operation}: an asynchronous collective of this communicator is still running; await it first`;
-  return new RuntimeError('ERR_COLL_BUSY', told, details);
+  const message = `${details.operation}: an asynchronous collective of this communicator is still running; await it first`;
+  return new RuntimeError('ERR_COLL_BUSY', message, details);
 }
 
 /**
@@ -65,8 +65,8 @@ export function busyError(details: CallDetails): RuntimeError {
  * ```
  */
 export function abortedError(when: string, signal: AbortSignal | undefined, details: CallDetails): AbortedError {
-  const told = `${details.operation} was aborted ${when}`;
-  return new AbortedError('ERR_COLL_ABORTED', told, { ...details, cause: signal?.reason });
+  const message = `${details.operation} was aborted ${when}`;
+  return new AbortedError('ERR_COLL_ABORTED', message, { ...details, cause: signal?.reason });
 }
 
 /**

@@ -58,11 +58,11 @@ describe('CommunicationOptions', () => {
     ['8', 'bytesPerPack must be'],
     [null, 'bytesPerPack must be'],
     [{ bytesPerPack: 8 }, 'as one object or as positional arguments, not both'],
-  ])('refuses the bytes per pack %o before it checks the timeout', (first, told) => {
+  ])('refuses the bytes per pack %o before it checks the timeout', (first, message) => {
     expect(thrown(() => new CommunicationOptions(first as never, 3))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringContaining(told),
+      message: expect.stringContaining(message),
     });
   });
 

@@ -68,12 +68,12 @@ export function refusalFailure(
   { message, what = 'rank' }: { readonly message?: string; readonly what?: 'replica' | 'rank' } = {},
 ): Failure {
   const error = `${code ?? 'an error'}${message ? ` (${message})` : ''}`;
-  const told = `caught ${error} in a call that other ${what}s have made, so the calls of the ${what}s no longer match`;
-  const cure = `end the program or the group when a call fails on one ${what} alone`;
+  const text = `caught ${error} in a call that other ${what}s have made, so the calls of the ${what}s no longer match`;
+  const advice = `end the program or the group when a call fails on one ${what} alone`;
   return {
     reason: code === 'ERR_COLL_ABORTED' ? 'aborted' : 'failed',
     rank,
     ranks: [],
-    text: `${told}; ${cure}`,
+    text: `${text}; ${advice}`,
   };
 }

@@ -16,8 +16,8 @@ beforeEach(() => {
 });
 afterEach(() => setLogSink());
 
-function engineOf(name: EngineName, reason?: string, cure?: string): Engine {
-  return { ...jsEngine, name, probe: () => (reason ? { available: false, reason, cure } : { available: true }) };
+function engineOf(name: EngineName, reason?: string, advice?: string): Engine {
+  return { ...jsEngine, name, probe: () => (reason ? { available: false, reason, advice } : { available: true }) };
 }
 
 describe('resolveEngine', () => {
@@ -63,13 +63,13 @@ describe('resolveEngine', () => {
   });
 
   it("throws an error that says how to install an engine that is not registered; 'auto' skips this engine", () => {
-    const told =
+    const message =
       "not registered: import '@coll/native/register', after npm install @coll/native if it is not installed";
     expect(thrown(() => resolveEngine('native'))).toMatchObject({
       code: 'ERR_COLL_NO_ENGINE',
-      message: expect.stringContaining(told),
+      message: expect.stringContaining(message),
     });
-    expect(resolveEngine('auto').candidates[0]).toEqual({ name: 'native', refused: told });
+    expect(resolveEngine('auto').candidates[0]).toEqual({ name: 'native', refused: message });
   });
 
   it('treats an engine whose probe throws as not available', () => {
@@ -104,10 +104,12 @@ describe('resolveEngine', () => {
     });
     afterEach(() => vi.unstubAllEnvs());
 
-    it('warns once per process, with the reason and both cures', () => {
+    it('warns once per process, with the reason and both ways out', () => {
       for (let time = 0; time < 3; time++) expect(resolveEngine('auto', broken()).engine.name).toBe('wasm');
-      const told = 'using the wasm engine: native was refused (it is broken); install it';
-      expect(sink.mock.calls).toEqual([['warn', `${told}, or choose this engine: engine: 'wasm' or COLL_ENGINE=wasm`]]);
+      const message = 'using the wasm engine: native was refused (it is broken); install it';
+      expect(sink.mock.calls).toEqual([
+        ['warn', `${message}, or choose this engine: engine: 'wasm' or COLL_ENGINE=wasm`],
+      ]);
     });
 
     it('does not warn if the program or COLL_ENGINE chooses another engine', () => {

@@ -82,22 +82,22 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   const wanted = chosen === 'auto' ? names : [chosen];
   const candidates: EngineCandidate[] = [];
   let taken: Engine | undefined;
-  let cure: string | undefined;
+  let advice: string | undefined;
   for (const name of wanted) {
     const engine = [...extra, ...registered().values(), ...builtIn].find((known) => known.name === name);
     const refusal = taken ? undefined : refusalOf(engine, name);
     candidates.push({ name, ...(refusal ? { refused: refusal.reason } : {}) });
-    cure ??= refusal?.cure;
+    advice ??= refusal?.advice;
     if (!taken && !refusal) taken = engine;
   }
   if (!taken) throw noEngine(chosen, candidates);
   const [fastest] = candidates;
   if (fastest?.refused !== undefined) {
-    const told = `using the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
-    if (cure === undefined) logFirst(1, told, 'info', told);
+    const message = `using the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
+    if (advice === undefined) logFirst(1, message, 'info', message);
     else
       warnOfSlowerEngine(
-        `${told}; ${cure}, or choose this engine: engine: '${taken.name}' or COLL_ENGINE=${taken.name}`,
+        `${message}; ${advice}, or choose this engine: engine: '${taken.name}' or COLL_ENGINE=${taken.name}`,
       );
   }
   return { engine: taken, candidates };
@@ -119,8 +119,8 @@ function sharedWord(): Int32Array {
   return own;
 }
 
-function warnOfSlowerEngine(told: string): void {
-  if (Atomics.exchange(hasWarned, 0, 1) === 0) log('warn', told);
+function warnOfSlowerEngine(message: string): void {
+  if (Atomics.exchange(hasWarned, 0, 1) === 0) log('warn', message);
 }
 
 /** @throws ValueError unless `COLL_ENGINE` is an engine name, `'auto'` or unset */
@@ -136,12 +136,12 @@ export function requireEngineRequest(request: unknown, option = 'engine'): asser
   throw new ValueError('ERR_COLL_VALUE', `${option} must be one of 'auto', ${names.join(', ')}, got ${quote(request)}`);
 }
 
-type Refusal = Pick<Exclude<ProbeResult, { available: true }>, 'reason' | 'cure'>;
+type Refusal = Pick<Exclude<ProbeResult, { available: true }>, 'reason' | 'advice'>;
 
 function refusalOf(engine: Engine | undefined, name: EngineName): Refusal | undefined {
   if (!engine) {
-    const cure = `import '@coll/${name}/register', after npm install @coll/${name} if it is not installed`;
-    return { reason: `not registered: ${cure}` };
+    const advice = `import '@coll/${name}/register', after npm install @coll/${name} if it is not installed`;
+    return { reason: `not registered: ${advice}` };
   }
   try {
     const result = engine.probe();
@@ -153,9 +153,9 @@ function refusalOf(engine: Engine | undefined, name: EngineName): Refusal | unde
 }
 
 function noEngine(request: EngineRequest, candidates: readonly EngineCandidate[]): CollError {
-  const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
-  const cure = request === 'auto' ? '' : "; 'auto' takes the fastest that works here";
-  return new CollError('ERR_COLL_NO_ENGINE', `no engine is available for ${quote(request)}: ${told}${cure}`);
+  const reasons = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
+  const advice = request === 'auto' ? '' : "; 'auto' takes the fastest that works here";
+  return new CollError('ERR_COLL_NO_ENGINE', `no engine is available for ${quote(request)}: ${reasons}${advice}`);
 }
 
 function requireEngine(engine: unknown): asserts engine is Engine {

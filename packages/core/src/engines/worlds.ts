@@ -89,8 +89,8 @@ export function processWorld(group: ProcessGroup, devices: readonly string[]): W
   requireGivenGroup(group);
   requireList(devices, 'devices');
   if (devices.length !== group.size) {
-    const told = `a group of ${group.size} processes needs one device per process, got ${devices.length}: [${devices.join(', ')}]`;
-    throw new ValueError('ERR_COLL_DEVICE', told);
+    const message = `a group of ${group.size} processes needs one device per process, got ${devices.length}: [${devices.join(', ')}]`;
+    throw new ValueError('ERR_COLL_DEVICE', message);
   }
   return {
     devices,

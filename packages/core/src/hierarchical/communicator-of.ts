@@ -98,18 +98,20 @@ class OpsCommunicator extends JoiningCommunicator {
   }
 
   #refuseAlgorithm(): never {
-    const told = `${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves: use the communicator that you have`;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
+    const message = `${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves: use the communicator that you have`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${message}`, {
+      operation: 'communicator',
+    });
   }
 
   /** Validates the results of the cross-device ops, which may be third-party code. */
   #requireResult(results: readonly (Tensor | undefined)[], rank: number, { data, dtype }: Tensor, operation: string) {
     const given = results[rank];
     if (results.length === this.size && given?.data.length === data.length && given.dtype === dtype) return;
-    const told = given ? `${given.data.length} elements of ${given.dtype}` : 'nothing';
+    const description = given ? `${given.data.length} elements of ${given.dtype}` : 'nothing';
     throw new CollError(
       'ERR_COLL_BUFFER',
-      `${operation}: ${this.#ops.name} returned ${results.length} results for ${this.size} devices, and ${told} for rank ${rank}, which needs ${data.length} elements of ${dtype}`,
+      `${operation}: ${this.#ops.name} returned ${results.length} results for ${this.size} devices, and ${description} for rank ${rank}, which needs ${data.length} elements of ${dtype}`,
       { operation, rank },
     );
   }

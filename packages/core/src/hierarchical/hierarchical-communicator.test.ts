@@ -195,7 +195,7 @@ describe('a hierarchical communicator', () => {
     ],
   ])(
     'fails with the same error on all workers if one worker passes different %s, and names its ranks',
-    async (_, usual, odd, make, code, told) => {
+    async (_, usual, odd, make, code, text) => {
       const sizes = [1, 2, 2];
       const hands = inSeveralHands(sizes);
       const outcomes = await Promise.allSettled(
@@ -205,7 +205,7 @@ describe('a hierarchical communicator', () => {
         }),
       );
       const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as CollError);
-      expect(reasons[0]).toMatchObject({ code, rank: 3, message: expect.stringContaining(`but ${told}`) });
+      expect(reasons[0]).toMatchObject({ code, rank: 3, message: expect.stringContaining(`but ${text}`) });
       expect(reasons.map(({ message, rank }) => [message, rank])).toEqual(
         hands.map(() => [reasons[0]?.message, reasons[0]?.rank]),
       );

@@ -62,13 +62,13 @@ export class RankNames {
   }
 
   /** Translates an error of this group to ranks of the whole group. */
-  retold(error: unknown): unknown {
+  withNames(error: unknown): unknown {
     if (!isKnown(error)) return error;
     const { text, failure, whole } = recordOf(error);
     if (whole) return whole;
     const rank = error.rank === undefined ? undefined : this.#rankOf(error.rank);
-    const retold = copyOf(error, textWith(text, this.#name), rank, error.ranks?.flatMap(this.#ranksOf));
-    return keepRecord(retold, {
+    const named = copyOf(error, textWith(text, this.#name), rank, error.ranks?.flatMap(this.#ranksOf));
+    return keepRecord(named, {
       text: text.map((part) => (typeof part === 'string' ? part : this.#rankOf(part))),
       failure: failure && inRanks(failure, this.#ranksOf),
     });
@@ -82,7 +82,7 @@ export class RankNames {
     try {
       return call();
     } catch (error) {
-      throw this.retold(error);
+      throw this.withNames(error);
     }
   }
 

@@ -103,7 +103,7 @@ describe('a rank of a worker', () => {
   });
 
   /** The error of each rank of 2 workers with 2 ranks each; undefined if the rank made no call or did not fail. */
-  async function told(
+  async function outcomeOf(
     callOf: (rank: number) => { collective: Collective; options: RunOptions; dtype?: DType } | undefined,
   ) {
     const all = ranksOf(2, 2);
@@ -126,7 +126,7 @@ describe('a rank of a worker', () => {
   it.each([0, 1, 2, 3])(
     'that makes a different call is named in the same message on all ranks: rank %i',
     async (odd) => {
-      const { errors } = await told((rank) => ({
+      const { errors } = await outcomeOf((rank) => ({
         collective: { kind: 'all-reduce', op: rank === odd ? 'max' : 'sum' },
         options: patient,
       }));
@@ -143,7 +143,7 @@ describe('a rank of a worker', () => {
   );
 
   it('that passes another dtype is reported with all ranks of its worker, if they all pass that dtype', async () => {
-    const { errors } = await told((rank) => ({
+    const { errors } = await outcomeOf((rank) => ({
       collective: sum,
       dtype: rank < 2 ? 'int32' : 'uint32',
       options: patient,
@@ -165,7 +165,7 @@ describe('a rank of a worker', () => {
   ])('that is aborted ends the wait of all ranks at once: %s', async (_, aborter, present) => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 50);
-    const { all, errors, seconds } = await told((rank) => {
+    const { all, errors, seconds } = await outcomeOf((rank) => {
       if (!present.includes(rank)) return undefined;
       return { collective: sum, options: rank === aborter ? { ...patient, signal: controller.signal } : patient };
     });

@@ -82,6 +82,6 @@ export function requireAxis(axis: number, shape: readonly number[]): void {
   if (shape.length === 0)
     throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to concatenate along; give them shape [1]');
   if (Number.isInteger(axis) && axis >= 0 && axis < shape.length) return;
-  const told = `gather: axis ${quote(axis)} is out of range for shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
-  throw new OutOfRangeError(told, { operation: 'gather' });
+  const message = `gather: axis ${quote(axis)} is out of range for shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
+  throw new OutOfRangeError(message, { operation: 'gather' });
 }

@@ -100,8 +100,8 @@ function callOfScatter(
 ): MemberCall {
   if ((rank === root) !== (value !== undefined)) {
     const operation = nameOf(collective);
-    const told = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';
-    throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+    const message = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${rank}: ${message}`, { operation, rank });
   }
   const output = asMemory(into);
   const layout = shapeLayoutOf(output);
@@ -138,8 +138,8 @@ function requireShape(collective: Collective, into: Tensor, shape: readonly numb
   // Engines compare the lengths of flat results, and name what they must be.
   if ((into.shape.length === 1 && shape.length === 1) || sameShape(into.shape, shape)) return;
   const operation = nameOf(collective);
-  const told = `into must have the shape of the result, [${shape}], got [${into.shape}]`;
-  throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+  const message = `into must have the shape of the result, [${shape}], got [${into.shape}]`;
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${message}`, { operation, rank });
 }
 
 /**
@@ -161,27 +161,27 @@ function requireLists(collective: Collective, values: readonly unknown[], into: 
   const details = { operation: nameOf(collective), rank };
   const number = values.findIndex((value) => typeof value === 'number');
   if (number >= 0) {
-    const told = `a list must contain arrays or tensors, got the number ${values[number]} at index ${number}`;
-    const cure = 'pass numbers in one typed array, such as Float32Array.of(1, 2)';
+    const message = `a list must contain arrays or tensors, got the number ${values[number]} at index ${number}`;
+    const advice = 'pass numbers in one typed array, such as Float32Array.of(1, 2)';
     const operation = `${details.operation}: rank ${rank}`;
-    throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}; ${cure}`, details);
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}; ${advice}`, details);
   }
   const { kind } = collective;
   if (kind !== 'all-reduce' && kind !== 'reduce' && kind !== 'broadcast') {
-    const told = `${kind} takes one array or tensor, got a list; only all-reduce, reduce and broadcast take lists`;
-    throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
+    const message = `${kind} takes one array or tensor, got a list; only all-reduce, reduce and broadcast take lists`;
+    throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${message}`, details);
   }
   if (values.length === 0)
     throw new ValueError('ERR_COLL_VALUE', `${details.operation}: the list of values is empty`, details);
   if (into === undefined || (Array.isArray(into) && into.length === values.length)) return;
-  const told = `into must be a list of ${values.length} results, one per value`;
-  throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
+  const message = `into must be a list of ${values.length} results, one per value`;
+  throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${message}`, details);
 }
 
 function doesNotDivide(collective: Collective, length: number, size: number, rank: number): ValueError {
   const operation = nameOf(collective);
-  const told = `the number of elements must be divisible by the number of ranks, got ${length} elements for ${size} ranks`;
-  return new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+  const message = `the number of elements must be divisible by the number of ranks, got ${length} elements for ${size} ranks`;
+  return new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${message}`, { operation, rank });
 }
 
 function empty(dtype: DType): Tensor {

@@ -46,7 +46,7 @@ describe('a collective of members', () => {
     expect(lists[1]).toEqual([new Float32Array([1]), new Float32Array([4, 6])]);
   });
 
-  it('refuses a number in a list, and names the index and the cure', async () => {
+  it('refuses a number in a list, and says which index and what to do', async () => {
     const members = open(2);
     const list = [new Float64Array(1), 7] as unknown as Float64Array[];
     const calls = [

@@ -56,9 +56,9 @@ export function requireSizes(parts: readonly SplitPart[], algorithm: Algorithm, 
     const planner = new Planner(algorithm, size);
     const refused = able.map((collective) => planner.refuses(collective, 'float32')).find((reason) => reason);
     if (refused === undefined) continue;
-    const told = `the algorithm "${algorithm.name}" refuses a new group of ${size} ranks: ${refused}`;
-    const cure =
+    const message = `the algorithm "${algorithm.name}" refuses a new group of ${size} ranks: ${refused}`;
+    const advice =
       'open the group with an algorithm for any number of ranks, such as directAlgorithm() or ringAlgorithm() without options';
-    throw refusedError(`${told}; ${cure}`, { operation: 'split', rank });
+    throw refusedError(`${message}; ${advice}`, { operation: 'split', rank });
   }
 }

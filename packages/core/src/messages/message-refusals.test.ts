@@ -24,10 +24,10 @@ describe('messages', () => {
       (first: Member) => first.send(1, new Float32Array(1)),
       'receive from rank 0: rank 1',
     ],
-  ])('that %s alone refuses', (_, refuse, make, told) => {
+  ])('that %s alone refuses', (_, refuse, make, message) => {
     const failed = {
       code: 'ERR_COLL_PEER_FAILED',
-      message: expect.stringContaining(`${told} caught ERR_COLL_VALUE (`),
+      message: expect.stringContaining(`${message} caught ERR_COLL_VALUE (`),
     };
 
     it.each(['before', 'after'])('fail the group, %s the call of the other one', async (when) => {

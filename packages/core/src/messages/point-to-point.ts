@@ -294,11 +294,11 @@ export class PointToPoint {
     else if (post.dtype !== value.dtype)
       this.#fail(new InternalError('ERR_COLL_DTYPE_MISMATCH', differ(post.dtype, value.dtype), details));
     else if (post.length !== receiving.length) {
-      const told = differ(`${post.length} elements`, `${receiving.length}`);
-      this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details));
+      const message = differ(`${post.length} elements`, `${receiving.length}`);
+      this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', message, details));
     } else if (post.layout !== shapeLayoutOf(value)) {
-      const told = differ('a value of another shape', `the shape [${value.shape}]`);
-      this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details));
+      const message = differ('a value of another shape', `the shape [${value.shape}]`);
+      this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', message, details));
     } else {
       if (value.data !== post.data) copyElements(value.data, post.data);
       receiving.resolve();
@@ -367,7 +367,7 @@ export class PointToPoint {
     if (!isWaiting) {
       clearInterval(this.#look);
       this.#look = undefined;
-      if (this.#stalls?.reporter.isTold) this.#stalls.reporter.check(undefined, this.#group.failure === undefined);
+      if (this.#stalls?.reporter.isReported) this.#stalls.reporter.check(undefined, this.#group.failure === undefined);
     } else {
       this.#look = setInterval(() => {
         this.#lookForFailure();
@@ -397,6 +397,6 @@ function idOf({ from, to, number }: MessageId): MessageId {
 
 function tooLate(details: Details, peer: number): CollError {
   const call = details.operation.startsWith('send') ? 'receive' : 'send';
-  const told = `timed out on rank ${details.rank} waiting for rank ${peer}, which did not call ${call}`;
-  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${details.operation}: ${told}`, details);
+  const message = `timed out on rank ${details.rank} waiting for rank ${peer}, which did not call ${call}`;
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${details.operation}: ${message}`, details);
 }

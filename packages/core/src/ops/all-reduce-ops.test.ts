@@ -235,7 +235,7 @@ describe('the log of all-reduce ops', () => {
   it('reports a fallback once', async () => {
     const ops = new TestedAllReduce();
     for (let time = 0; time < 3; time++) await ops.reduce(ReduceOp.SUM, value, 'cpu:0');
-    const told = sink.mock.calls.filter(([, message]) => message.startsWith('tested: '));
-    expect(told).toEqual([['info', expect.stringContaining('reduction-to-one is used instead')]]);
+    const messages = sink.mock.calls.filter(([, message]) => message.startsWith('tested: '));
+    expect(messages).toEqual([['info', expect.stringContaining('reduction-to-one is used instead')]]);
   });
 });

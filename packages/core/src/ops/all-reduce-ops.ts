@@ -273,9 +273,9 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   #tell(perDevice: ValuesByDevice, packs: number): void {
-    const told = () => `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
+    const message = () => `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
     this.#topic ??= `${this.name} all-reduce`;
-    logFirst(10, this.#topic, 'info', () => `batch all-reduce: ${told()} with ${this.name}`);
+    logFirst(10, this.#topic, 'info', () => `batch all-reduce: ${message()} with ${this.name}`);
   }
 
   #engines(): EngineResolution {
@@ -323,7 +323,7 @@ function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicato
 function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
   requireEngineRequest(engine);
   if (!world || engine === 'auto' || engine === world.engine) return;
-  const told = `engine is ${quote(engine)}, but the world of these ops uses ${quote(world.engine)}`;
-  const cure = `choose the engine where the world is created, for example new MirroredStrategy({ engine: ${quote(engine)} })`;
-  throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
+  const message = `engine is ${quote(engine)}, but the world of these ops uses ${quote(world.engine)}`;
+  const advice = `choose the engine where the world is created, for example new MirroredStrategy({ engine: ${quote(engine)} })`;
+  throw new ValueError('ERR_COLL_VALUE', `${message}; ${advice}`);
 }

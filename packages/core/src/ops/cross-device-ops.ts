@@ -452,8 +452,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #requireOpen(operation: string): void {
     if (!this.#isClosed) return;
-    const told = `${operation}: these ${this.name} ops were closed; create new ops`;
-    throw new RuntimeError('ERR_COLL_CLOSED', told, { operation });
+    const message = `${operation}: these ${this.name} ops were closed; create new ops`;
+    throw new RuntimeError('ERR_COLL_CLOSED', message, { operation });
   }
 
   #requireReducible(values: readonly DistributedValues<Value>[]): void {
@@ -468,8 +468,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #replicas(operation: string): ReplicaGroup {
     if (this.replicaGroup) return this.replicaGroup;
-    const told = `${this.name} cannot ${operation} inside a replica, because it was created without a world; let a strategy create it, or pass a world to its constructor`;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
+    const message = `${this.name} cannot ${operation} inside a replica, because it was created without a world; let a strategy create it, or pass a world to its constructor`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation });
   }
 }
 

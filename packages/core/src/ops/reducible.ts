@@ -80,8 +80,8 @@ function hasIndexedSlices(value: unknown): boolean {
 /** @throws NotImplementedError for indexed slices */
 export function requireNoSlices(value: unknown, operation: string): void {
   if (!hasIndexedSlices(value)) return;
-  const told = `${operation} does not support indexed slices: make them dense first`;
-  throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
+  const message = `${operation} does not support indexed slices: make them dense first`;
+  throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation });
 }
 
 /**

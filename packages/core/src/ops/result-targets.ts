@@ -165,6 +165,6 @@ function hasData(component: Value): boolean {
   return 'data' in component;
 }
 
-function badTarget(told: string): ValueError {
-  return new ValueError('ERR_COLL_BUFFER', `into: ${told}`);
+function badTarget(message: string): ValueError {
+  return new ValueError('ERR_COLL_BUFFER', `into: ${message}`);
 }

@@ -7,7 +7,7 @@ const tensors = (lengths: readonly number[], dtype: DType = 'float32') =>
   lengths.map((length) => zeros(dtype, [length]));
 
 /** Each pack as text: its number, and its pieces as `tensor:begin-end`. */
-function told(lengths: readonly number[], options: PackingOptions = {}, bytesPerPack = 0): string[] {
+function packsOf(lengths: readonly number[], options: PackingOptions = {}, bytesPerPack = 0): string[] {
   return arrange(tensors(lengths), options, bytesPerPack).map(textOf);
 }
 
@@ -44,11 +44,11 @@ describe('cutEvenly', () => {
 
 describe('arrange()', () => {
   it('joins all values in order by default', () => {
-    expect(told([2, 0, 3])).toEqual(['0 = 0:0-2 + 2:0-3']);
+    expect(packsOf([2, 0, 3])).toEqual(['0 = 0:0-2 + 2:0-3']);
   });
 
   it('may end a pack in the middle of a tensor', () => {
-    expect(told([4, 7], { numPacks: 3 })).toEqual(['0 = 0:0-3', '1 = 0:3-4 + 1:0-2', '2 = 1:2-7']);
+    expect(packsOf([4, 7], { numPacks: 3 })).toEqual(['0 = 0:0-3', '1 = 0:3-4 + 1:0-2', '2 = 1:2-7']);
   });
 
   it('numbers the packs of all dtypes consecutively', () => {
@@ -58,12 +58,12 @@ describe('arrange()', () => {
   });
 
   it('keeps each tensor separate for 0 packs, including empty tensors', () => {
-    expect(told([2, 0, 3], { numPacks: 0 })).toEqual(['0 = 0:0-2', '1 = 1:0-0', '2 = 2:0-3']);
+    expect(packsOf([2, 0, 3], { numPacks: 0 })).toEqual(['0 = 0:0-2', '1 = 1:0-0', '2 = 2:0-3']);
   });
 
   it('puts packs of small neighbouring tensors first, then all other tensors in order', () => {
     const packing = { numPacks: 0, aggSmallGradsMaxBytes: 8 };
-    expect(told([3, 1, 2, 9, 2, 3, 1, 1], packing)).toEqual([
+    expect(packsOf([3, 1, 2, 9, 2, 3, 1, 1], packing)).toEqual([
       '0 = 1:0-1 + 2:0-2',
       '1 = 6:0-1 + 7:0-1',
       '2 = 0:0-3',
@@ -91,11 +91,11 @@ describe('arrange()', () => {
     { aggSmallGradsMaxBytes: -1 },
   ])('joins no small neighbouring tensors with %o', (packing) => {
     const apart = ['0 = 0:0-0', '1 = 1:0-0', '2 = 2:0-1', '3 = 3:0-1'];
-    expect(told([0, 0, 1, 1], { numPacks: 0, ...packing })).toEqual(apart);
+    expect(packsOf([0, 0, 1, 1], { numPacks: 0, ...packing })).toEqual(apart);
   });
 
   it('packs by bytes, last values first, if a call sets bytesPerPack', () => {
-    expect(told([2, 2, 10, 15], { numPacks: 3 }, 100)).toEqual(['0 = 3:0-15 + 2:0-10 + 1:0-2', '1 = 0:0-2']);
+    expect(packsOf([2, 2, 10, 15], { numPacks: 3 }, 100)).toEqual(['0 = 3:0-15 + 2:0-10 + 1:0-2', '1 = 0:0-2']);
   });
 
   it('orders packs of several dtypes by which pack is full first', () => {

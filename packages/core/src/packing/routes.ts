@@ -113,6 +113,6 @@ function requireEach(count: number, routes: readonly Route[]): void {
   const indices = routes.flatMap((route) => route.indices);
   const isEach = indices.length === count && new Set(indices).size === count && indices.every((index) => index < count);
   if (isEach) return;
-  const told = `routes must contain each of the ${count} values once, got [${indices}]`;
-  throw new AssertionError('ERR_COLL_INTERNAL', told, { operation: 'all-reduce' });
+  const message = `routes must contain each of the ${count} values once, got [${indices}]`;
+  throw new AssertionError('ERR_COLL_INTERNAL', message, { operation: 'all-reduce' });
 }

@@ -254,13 +254,13 @@ function requireSituation(situation: Situation): void {
 }
 
 function refusedPlugin(candidates: readonly Candidate[]): CollError {
-  const [told] = candidates.map(({ name, refused }) => `plug-in "${name}" cannot be used here: ${refused}`);
-  return new CollError('ERR_COLL_REFUSED', told as string);
+  const [message] = candidates.map(({ name, refused }) => `plug-in "${name}" cannot be used here: ${refused}`);
+  return new CollError('ERR_COLL_REFUSED', message as string);
 }
 
 function noPlugin({ devices }: Situation, candidates: readonly Candidate[]): CollError {
-  const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
-  const why = told === '' ? "none is registered; import one, for example '@coll/ring/register'" : told;
+  const reasons = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
+  const why = reasons === '' ? "none is registered; import one, for example '@coll/ring/register'" : reasons;
   return new CollError('ERR_COLL_NO_PLUGIN', `no plug-in supports ${devices.join(', ') || 'these devices'}: ${why}`);
 }
 

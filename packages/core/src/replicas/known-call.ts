@@ -58,7 +58,7 @@ function knownArrays(value: unknown): KnownArrays | undefined {
   return { isList: true, arrays: [...value], byteLengths: value.map(({ byteLength }) => byteLength) };
 }
 
-// An empty array cannot be told from a detached one.
+// An empty array looks like a detached one.
 function isPlainArray(value: unknown): value is TypedArray {
   return ArrayBuffer.isView(value) && plainDType(value) !== undefined && (value as TypedArray).length > 0;
 }

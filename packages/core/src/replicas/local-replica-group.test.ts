@@ -200,8 +200,8 @@ describe('allReduce of replicas in one thread', () => {
     const { ops } = twoReplicas();
     const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
     const [first, second] = await Promise.all(calls.map(rejection));
-    const told = 'replica 0 calls all-reduce SUM, replica 1 calls all-reduce SUM with deduplicate';
-    expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, message: expect.stringContaining(told) });
+    const message = 'replica 0 calls all-reduce SUM, replica 1 calls all-reduce SUM with deduplicate';
+    expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, message: expect.stringContaining(message) });
     expect(second).toBe(first);
   });
 

@@ -256,8 +256,8 @@ function requireReducible(op: ReduceOp, values: readonly Value[]): void {
 /** @throws ValueError for a root that is not a replica */
 function requireRoot(root: number, size: number): void {
   if (Number.isInteger(root) && root >= 0 && root < size) return;
-  const told = `broadcast: root must be one of the ${size} replicas, got ${quote(root)}`;
-  throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
+  const message = `broadcast: root must be one of the ${size} replicas, got ${quote(root)}`;
+  throw new ValueError('ERR_COLL_REFUSED', message, { operation: 'broadcast' });
 }
 
 /** @throws ValueError if memory of a replica was detached or resized while its call waited for the others */

@@ -187,8 +187,8 @@ function allGather(own: Tensor, all: Tensor, part: PartOfCall): Run {
   return { collective: { kind: 'all-gather' }, inputs: [own], outputs: [all], ...part };
 }
 
-function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: number): void {
-  if (own.every(({ data }, index) => data.length === told[index]?.data.length)) return;
+function requireWhole(own: readonly Tensor[], received: readonly Tensor[], rank: number): void {
+  if (own.every(({ data }, index) => data.length === received[index]?.data.length)) return;
   throw new ValueError(
     'ERR_COLL_BUFFER',
     `the buffer of a value of rank ${rank} was detached (transferred or resized) during the call; keep it until the call has ended`,

@@ -411,14 +411,14 @@ function jointOptions(calls: readonly ReplicaCall[]): ResolvedOptions {
 function sharedThread(kind: ReplicaRequest['kind']): RuntimeError {
   const instead = kind === 'all-reduce' ? 'allReduce' : 'broadcast';
   const operation = `${instead}Sync`;
-  const cure = `await ${instead}(...), or run the replicas in worker threads: strategy.run(new URL('./replica.js', import.meta.url))`;
-  const told = `${operation} would block the thread that all replicas share: ${cure}`;
-  return new RuntimeError('ERR_COLL_CONTEXT', told, { operation });
+  const advice = `await ${instead}(...), or run the replicas in worker threads: strategy.run(new URL('./replica.js', import.meta.url))`;
+  const message = `${operation} would block the thread that all replicas share: ${advice}`;
+  return new RuntimeError('ERR_COLL_CONTEXT', message, { operation });
 }
 
 function busy(operation: string): RuntimeError {
-  const told = `${operation}: an asynchronous collective of this replica is still running; await it first`;
-  return new RuntimeError('ERR_COLL_BUSY', told, { operation });
+  const message = `${operation}: an asynchronous collective of this replica is still running; await it first`;
+  return new RuntimeError('ERR_COLL_BUSY', message, { operation });
 }
 
 function peerFailed(operation: string, { message, rank }: CollError): UnavailableError {

@@ -254,9 +254,9 @@ describe('an all-reduce of sparse values fails on all replicas, before any resul
 
   it('a sum with more elements than a tensor can have', async () => {
     // The shape claims many elements, but the data is empty.
-    const told = { data: new Uint8Array(0), dtype: 'uint8', shape: [0, 2 ** 30], device: '' } as const;
-    const rows = new IndexedSlices(told, new Int32Array(0));
-    const huge = { ...rows, values: { ...told, shape: [3, 2 ** 30] } } as unknown as IndexedSlices;
+    const values = { data: new Uint8Array(0), dtype: 'uint8', shape: [0, 2 ** 30], device: '' } as const;
+    const rows = new IndexedSlices(values, new Int32Array(0));
+    const huge = { ...rows, values: { ...values, shape: [3, 2 ** 30] } } as unknown as IndexedSlices;
     Object.setPrototypeOf(huge, IndexedSlices.prototype);
     for (const error of await refusals({ values: [rows] }, { values: [huge] })) {
       expect(error).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });

@@ -51,10 +51,10 @@ const valueFields = 4;
  */
 export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<Agreement> {
   const { op, sparse, deduplicate, valuesEach } = request;
-  const numbers = [collectiveOps.indexOf(op), Number(deduplicate), valuesEach, ...sparse.flatMap(toldOf)];
-  const told = yield* exchange(member, numbers, partOf(request));
-  requireSameCall(told);
-  const kinds = told.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
+  const numbers = [collectiveOps.indexOf(op), Number(deduplicate), valuesEach, ...sparse.flatMap(announcementOf)];
+  const announced = yield* exchange(member, numbers, partOf(request));
+  requireSameCall(announced);
+  const kinds = announced.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
   for (const index of sparse.keys()) {
     const alike = kinds.map((ofRank) => ofRank[index] as SliceKind);
     requireLikeRows(alike, 'all-reduce');
@@ -101,7 +101,7 @@ function finished(sum: IndexedSlices, op: CollectiveOp, isUnique: boolean, size:
   return op === 'mean' ? new IndexedSlices(divide(sum.values, size), sum.indices, sum.denseShape) : sum;
 }
 
-function toldOf({ values, indices, denseShape }: IndexedSlices): number[] {
+function announcementOf({ values, indices, denseShape }: IndexedSlices): number[] {
   const [rows, ...shape] = values.shape as [number, ...number[]];
   return [
     rows,
@@ -131,11 +131,11 @@ function kindsOf(numbers: readonly number[], sparse: readonly IndexedSlices[]): 
   });
 }
 
-function requireSameCall(told: readonly (readonly number[])[]): void {
-  const [first] = told as readonly [readonly number[]];
-  const odd = told.findIndex((numbers) => numbers.slice(0, callFields).some((number, at) => number !== first[at]));
+function requireSameCall(announced: readonly (readonly number[])[]): void {
+  const [first] = announced as readonly [readonly number[]];
+  const odd = announced.findIndex((numbers) => numbers.slice(0, callFields).some((number, at) => number !== first[at]));
   if (odd < 0) return;
-  const isOneEach = told.every(([, , each]) => each === 1);
+  const isOneEach = announced.every(([, , each]) => each === 1);
   const callOf = ([op, unique, each]: readonly number[]) =>
     `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicate${isOneEach ? '' : `, of ${each} values`}`;
   throw rankError(
@@ -146,7 +146,7 @@ function requireSameCall(told: readonly (readonly number[])[]): void {
       0,
       ` calls ${callOf(first)}, replica `,
       odd,
-      ` calls ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+      ` calls ${callOf(announced[odd] as readonly number[])}; all replicas must make the same call`,
     ],
     { operation: 'all-reduce', rank: odd },
   );

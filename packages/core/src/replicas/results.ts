@@ -29,8 +29,8 @@ export function resultsFor(
     const target = into[index] as Tensor;
     const dtype = dtypeOf(value);
     if (target.dtype === dtype && sameShape(target.shape, value.shape)) return;
-    const told = `must be ${dtype} of shape [${value.shape}], got ${target.dtype} of shape [${target.shape}]`;
-    throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
+    const message = `must be ${dtype} of shape [${value.shape}], got ${target.dtype} of shape [${target.shape}]`;
+    throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${message}`);
   });
   const places = into.length === 1 ? undefined : placesOf(into);
   refuseOverwriting(values, into, places);

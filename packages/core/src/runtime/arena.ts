@@ -49,10 +49,10 @@ function reserved(maxBytes: number, make: (first: number) => Pick<ArenaMemory, '
   try {
     return { ...make(Math.min(initialBytes, maxBytes)), maxBytes, used: new SharedArrayBuffer(4) };
   } catch (cause) {
-    const told = `cannot reserve a shared arena of ${maxBytes} bytes in this process`;
-    const cure =
+    const message = `cannot reserve a shared arena of ${maxBytes} bytes in this process`;
+    const advice =
       'close groups that are no longer needed, lower maxBytes, or raise the limit of the address space (ulimit -v)';
-    throw new CollError('ERR_COLL_BUFFER', `${told}: ${cure}`, { cause });
+    throw new CollError('ERR_COLL_BUFFER', `${message}: ${advice}`, { cause });
   }
 }
 
@@ -61,7 +61,7 @@ function requireBytes(maxBytes: number): void {
   throw new ValueError('ERR_COLL_VALUE', `an arena must have at most ${mostBytes} bytes, got ${maxBytes}`);
 }
 
-function cureOf(maxBytes: number): string {
+function adviceFor(maxBytes: number): string {
   if (maxBytes < mostBytes) return 'open the group with a larger maxBytes';
   return 'an arena cannot be larger: use ordinary arrays for the rest, or the native engine';
 }
@@ -86,8 +86,8 @@ export class Arena {
    */
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {
-      const told = `allocate takes a dtype and a whole number of elements, got ${quote(dtype)} and ${quote(length)}`;
-      throw new ValueError('ERR_COLL_VALUE', told);
+      const message = `allocate takes a dtype and a whole number of elements, got ${quote(dtype)} and ${quote(length)}`;
+      throw new ValueError('ERR_COLL_VALUE', message);
     }
     const at = this.reserve(length * byteSize(dtype));
     return { data: viewOf(dtype, this.bytes, at, length), dtype, shape: [length], device: '' };
@@ -103,7 +103,7 @@ export class Arena {
       Atomics.sub(this.#used, 0, units);
       throw new CollError(
         'ERR_COLL_BUFFER',
-        `the shared arena of ${maxBytes} bytes has no room for ${bytes} more; ${cureOf(maxBytes)}`,
+        `the shared arena of ${maxBytes} bytes has no room for ${bytes} more; ${adviceFor(maxBytes)}`,
       );
     }
     this.#refresh();

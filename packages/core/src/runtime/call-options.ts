@@ -136,9 +136,9 @@ export function begunOptions(
 
 /** The error for a call that requests both `into` and `sharedResult`. */
 export function intoAndShared(): ValueError {
-  const told =
+  const message =
     'pass either into or sharedResult, not both: into writes to memory of your own, sharedResult gives all replicas one result';
-  return new ValueError('ERR_COLL_VALUE', told);
+  return new ValueError('ERR_COLL_VALUE', message);
 }
 
 /** The options for the collectives that make up a call. */

@@ -68,8 +68,8 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
     if (this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
     if (deadline !== undefined && Date.now() >= deadline) {
-      const told = `${operation}: timed out during the call`;
-      throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
+      const message = `${operation}: timed out during the call`;
+      throw new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation });
     }
     const rank = lostRank(call, this.size);
     if (rank !== undefined) throw lostBufferError(operation, rank);

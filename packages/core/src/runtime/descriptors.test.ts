@@ -46,14 +46,16 @@ describe('mismatch()', () => {
   });
 
   it('states how many values each rank passes if their numbers differ', () => {
-    const told = (...ranks: readonly Partial<Descriptor>[]) => {
+    const messageFor = (...ranks: readonly Partial<Descriptor>[]) => {
       const odd = { layout: 3, length: 9, dtype: 'int8', schedule: 4 } as const;
       return descriptorsOf(...ranks.map((rank, index) => (index === 0 ? rank : { ...odd, ...rank }))).mismatch();
     };
-    const lists = told({ values: 2 }, { values: 3 });
+    const lists = messageFor({ values: 2 }, { values: 3 });
     expect(lists).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', rank: 1 });
     expect(lists?.message).toMatch(/: rank 0 passes a list of 2, rank 1 passes a list of 3; all ranks must/);
-    expect(told({}, { values: -4 })?.message).toContain('rank 0 passes a single value, rank 1 passes a structure of 4');
+    expect(messageFor({}, { values: -4 })?.message).toContain(
+      'rank 0 passes a single value, rank 1 passes a structure of 4',
+    );
   });
 
   it('describes ranks by the names that it is given', () => {
@@ -79,10 +81,10 @@ describe('mismatch()', () => {
     ['several', { collective: { kind: 'all-gather' }, purpose: 1 }, 'all-gather of 8 values, the first of float32'],
     ['sparse values', { purpose: 2, length: 1 }, 'all-reduce of 1 sparse value'],
     ['the links', { purpose: 3, length: 0 }, 'a measurement of the links, before the first collective'],
-  ])('describes the purpose of a collective: %s', (_, odd, told) => {
+  ])('describes the purpose of a collective: %s', (_, odd, message) => {
     expect(descriptorsOf({}, odd).mismatch()).toMatchObject({
       code: 'ERR_COLL_MISMATCH',
-      message: expect.stringContaining(`but ${told} on rank 1;`),
+      message: expect.stringContaining(`but ${message} on rank 1;`),
     });
   });
 
@@ -199,10 +201,12 @@ describe('overlap()', () => {
   });
 
   it('of an output with the input or output of another rank returns a ValueError', () => {
-    const told = 'all-reduce sum: one buffer was given twice';
-    expect(overlapOf({ inputAt: 0 }, { outputAt: 31 })).toBe(`${told}: the output of rank 1 overlaps memory of rank 0`);
+    const message = 'all-reduce sum: one buffer was given twice';
+    expect(overlapOf({ inputAt: 0 }, { outputAt: 31 })).toBe(
+      `${message}: the output of rank 1 overlaps memory of rank 0`,
+    );
     expect(overlapOf({ outputAt: 64 }, { outputAt: 40 })).toBe(
-      `${told}: the output of rank 0 overlaps memory of rank 1`,
+      `${message}: the output of rank 0 overlaps memory of rank 1`,
     );
     expect(descriptorsOf({ inputAt: 0 }, { outputAt: 0 }).overlap('x', 32, 32)).toMatchObject({
       name: 'ValueError',

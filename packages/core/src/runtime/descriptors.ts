@@ -237,15 +237,15 @@ export class Descriptors {
     const odd = [...texts.keys()].filter((rank) => texts[rank] !== texts[usual]);
     const named = (...ranks: number[]) => `rank ${ranks.map((rank) => names?.[rank] ?? rank).join(', ')}`;
     const others = odd.map((rank) => `${this.#tell(rank)} on ${named(rank)}`).join(', ');
-    const told = `ranks disagree: ${this.#tell(usual)} on ${named(usual)}, but ${others}`;
+    const message = `ranks disagree: ${this.#tell(usual)} on ${named(usual)}, but ${others}`;
     const details = { operation: this.#kind(usual), rank: odd[0] as number };
     // Layout and schedule may differ as a consequence of another difference.
     const onlyIn = (...allowed: number[]) =>
       odd.every((rank) => this.#differsOnlyIn([...allowed, layoutField, scheduleField], usual, rank));
     if (onlyIn(lengthField, dtypeField) && odd.some((rank) => this.#differsIn(valuesField, usual, rank))) {
       const passed = [usual, ...odd].map((rank) => `${named(rank)} passes ${this.#passedBy(rank)}`).join(', ');
-      const told = `${shapeMismatch}: ${passed}; all ranks must pass the same structure`;
-      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details);
+      const message = `${shapeMismatch}: ${passed}; all ranks must pass the same structure`;
+      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', message, details);
     }
     if (onlyIn() && odd.some((rank) => this.#differsIn(layoutField, usual, rank))) {
       const shapes = `${named(...odd)} passes values of other shapes, or in another structure or order, than ${named(usual)}`;
@@ -253,15 +253,15 @@ export class Descriptors {
     }
     if (onlyIn() && odd.every((rank) => this.#tell(rank) === this.#tell(usual))) {
       const algorithms = `${named(...odd)} uses another algorithm than ${named(usual)} for ${this.#tell(usual)}`;
-      const cure = 'all ranks must choose the same algorithm, or the same implementation';
-      return new InternalError('ERR_COLL_MISMATCH', `ranks disagree: ${algorithms}; ${cure}`, details);
+      const advice = 'all ranks must choose the same algorithm, or the same implementation';
+      return new InternalError('ERR_COLL_MISMATCH', `ranks disagree: ${algorithms}; ${advice}`, details);
     }
     if (!onlyIn() && onlyIn(lengthField)) {
-      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${shapeMismatch}: ${told}`, details);
+      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${shapeMismatch}: ${message}`, details);
     }
-    if (!onlyIn() && onlyIn(dtypeField)) return new InternalError('ERR_COLL_DTYPE_MISMATCH', told, details);
-    const cure = 'all ranks must make the same calls in the same order, with sparse values on all of them or on none';
-    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, details);
+    if (!onlyIn() && onlyIn(dtypeField)) return new InternalError('ERR_COLL_DTYPE_MISMATCH', message, details);
+    const advice = 'all ranks must make the same calls in the same order, with sparse values on all of them or on none';
+    return new InternalError('ERR_COLL_MISMATCH', `${message}; ${advice}`, details);
   }
 
   /** The error if ranks have refused different numbers of calls; undefined otherwise. */
@@ -284,10 +284,10 @@ export class Descriptors {
     const named = (rank: number) => `replica ${names?.[rank] ?? rank}`;
     const waits = waiting.map((rank) => `${named(rank)} waits in ${this.#tell(rank)}`).join(', ');
     const causes = 'unequal numbers of batches, early stopping, or an `if` that only one replica enters';
-    const told = `${ended.map(named).join(', ')} has ended, ${waits}: ${causes}`;
-    const cure = 'all replicas must make the same calls in the same order';
+    const message = `${ended.map(named).join(', ')} has ended, ${waits}: ${causes}`;
+    const advice = 'all replicas must make the same calls in the same order';
     const operation = this.operation(waiting[0] as number);
-    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, { operation, rank: first });
+    return new InternalError('ERR_COLL_MISMATCH', `${message}; ${advice}`, { operation, rank: first });
   }
 
   #tell(rank: number): string {

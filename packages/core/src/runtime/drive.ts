@@ -205,6 +205,6 @@ function optionsOf({ layout, values, request, options: own }: Run, options: RunO
 }
 
 function cannotBlock(operation: string): RuntimeError {
-  const told = `${operation}: these cross-device ops cannot block the thread: await the asynchronous call instead`;
-  return new RuntimeError('ERR_COLL_CONTEXT', told, { operation });
+  const message = `${operation}: these cross-device ops cannot block the thread: await the asynchronous call instead`;
+  return new RuntimeError('ERR_COLL_CONTEXT', message, { operation });
 }

@@ -18,7 +18,7 @@ export type ProbeResult =
        * For an engine that should work on this platform: what to do about the reason. Then `'auto'`
        * warns before it takes a slower engine.
        */
-      readonly cure?: string | undefined;
+      readonly advice?: string | undefined;
     };
 
 /**

@@ -57,8 +57,8 @@ class Noting extends OrderedCommunicator<number> {
     this.released++;
   }
 
-  #begin(told: string): Promise<void> {
-    this.played.push(told);
+  #begin(name: string): Promise<void> {
+    this.played.push(name);
     return new Promise((resolve, reject) => this.ends.push({ resolve, reject }));
   }
 }

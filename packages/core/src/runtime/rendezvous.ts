@@ -109,7 +109,7 @@ export class Rendezvous {
   /** The calls that each replica has refused. */
   readonly #refusals: Refusals[];
   /** Number of refused calls that the latest call of all replicas has reported by `onRefused`. */
-  #toldRefused = 0;
+  #reportedRefusals = 0;
   #begun = 0;
   /** The latest exclusive call that is under way. */
   #exclusive: Promise<void> | undefined;
@@ -244,10 +244,10 @@ export class Rendezvous {
       const refusals = this.#requireSameRefusals(waiters);
       const disagreement = this.#errors.disagreement(calls);
       if (disagreement) throw disagreement;
-      // Refusals are told in the order of the calls.
-      const told = before?.then(() => this.#tellRefused(refusals));
-      if (!told) this.#tellRefused(refusals);
-      outputs = told ? told.then(() => perform(calls)) : perform(calls);
+      // Refusals are reported in the order of the calls.
+      const reported = before?.then(() => this.#tellRefused(refusals));
+      if (!reported) this.#tellRefused(refusals);
+      outputs = reported ? reported.then(() => perform(calls)) : perform(calls);
     } catch (error) {
       outputs = Promise.reject(error);
     }
@@ -302,8 +302,8 @@ export class Rendezvous {
   }
 
   #tellRefused({ count, latest }: Refusals): void {
-    if (count > this.#toldRefused) this.onRefused?.(latest, count - this.#toldRefused);
-    this.#toldRefused = count;
+    if (count > this.#reportedRefusals) this.onRefused?.(latest, count - this.#reportedRefusals);
+    this.#reportedRefusals = count;
   }
 
   #watch(waiter: Waiter): void {
@@ -357,13 +357,13 @@ function errorsOfReplicas(ids: readonly number[]): RendezvousErrors {
       if (other.name === first.name) {
         const forms = `replica ${ids[0]} passes ${formWords(first.form ?? '')}, replica ${rank} passes ${formWords(other.form ?? '')}`;
         const details = { rank, operation: first.name };
-        const told = `${first.name}: ${forms}; all replicas must pass the same structure`;
-        return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details);
+        const message = `${first.name}: ${forms}; all replicas must pass the same structure`;
+        return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', message, details);
       }
-      const told = `replica ${ids[0]} calls ${wordsOf(first)}, replica ${rank} calls ${wordsOf(other)}`;
+      const message = `replica ${ids[0]} calls ${wordsOf(first)}, replica ${rank} calls ${wordsOf(other)}`;
       return new InternalError(
         'ERR_COLL_MISMATCH',
-        `replicas make different calls: ${told}; all replicas must make the same calls in the same order`,
+        `replicas make different calls: ${message}; all replicas must make the same calls in the same order`,
         { rank, operation: first.name },
       );
     },

@@ -117,8 +117,8 @@ function validateSegments(buffers: Buffers, isShared: boolean): void {
   if (count === 0 || inputs.some(isOtherCount) || outputs.some(isOtherCount))
     throw segmentsError(collective, 'every input and output must have the same number of segments, at least one');
   if (count > 1 && hasBlocks(collective.kind)) {
-    const cure = 'so each of its buffers must be a single segment; join the segments first';
-    throw segmentsError(collective, `this collective has one block per rank, ${cure}`);
+    const advice = 'so each of its buffers must be a single segment; join the segments first';
+    throw segmentsError(collective, `this collective has one block per rank, ${advice}`);
   }
   const check = { collective, size, localRanks, sharedResult: isShared };
   for (let piece = 0; piece < count; piece++) {

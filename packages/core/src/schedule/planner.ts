@@ -32,8 +32,8 @@ export class Planner {
   /** @throws ValueError unless `algorithm` is an algorithm object; a name is not accepted */
   constructor(algorithm: Algorithm, size: number) {
     if (typeof Object(algorithm).plan !== 'function') {
-      const told = `an algorithm must be an object with a name and a plan, such as directAlgorithm(), got ${quote(algorithm)}`;
-      throw new ValueError('ERR_COLL_VALUE', told);
+      const message = `an algorithm must be an object with a name and a plan, such as directAlgorithm(), got ${quote(algorithm)}`;
+      throw new ValueError('ERR_COLL_VALUE', message);
     }
     this.algorithm = algorithm;
     this.size = size;
@@ -84,7 +84,7 @@ export class Planner {
 
   #wrong(collective: Collective, problem: string, cause?: unknown): CollError {
     const operation = nameOf(collective);
-    const told = `algorithm "${this.algorithm.name}" has no correct schedule for ${operation} of ${this.size} ranks`;
-    return new CollError('ERR_COLL_SCHEDULE', `${told}: ${problem}`, { operation, cause });
+    const message = `algorithm "${this.algorithm.name}" has no correct schedule for ${operation} of ${this.size} ranks`;
+    return new CollError('ERR_COLL_SCHEDULE', `${message}: ${problem}`, { operation, cause });
   }
 }

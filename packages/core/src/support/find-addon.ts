@@ -39,9 +39,9 @@ export function findAddon<A extends Addon>(places: AddonPlaces, wantedInterface:
     try {
       const addon = load(nameOrPath) as A;
       if (addon.interface === wantedInterface) return { place, addon };
-      const told = `its interface version is ${addon.interface}, expected ${wantedInterface}`;
-      const cure = 'install the same versions of both packages, or rebuild the addon';
-      return { place, failure: `${told}: ${cure}`, isMissing: false };
+      const message = `its interface version is ${addon.interface}, expected ${wantedInterface}`;
+      const advice = 'install the same versions of both packages, or rebuild the addon';
+      return { place, failure: `${message}: ${advice}`, isMissing: false };
     } catch (error) {
       return { place, ...reasonOf(error, nameOrPath) };
     }

@@ -52,8 +52,8 @@ describe('requireKnownOptions', () => {
   });
 
   it.each(['x', 'io', 'device', 'constructor', 'toString', ''])('lists all names if none is similar to %j', (name) => {
-    const told = `reduce: unknown option "${name}"; known options: timeoutSeconds, bytesPerPack, signal, into`;
-    expect(messageFor(name)).toBe(told);
+    const message = `reduce: unknown option "${name}"; known options: timeoutSeconds, bytesPerPack, signal, into`;
+    expect(messageFor(name)).toBe(message);
   });
 
   it('keeps the message on one line for option names of any length', () => {

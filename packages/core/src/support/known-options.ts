@@ -30,8 +30,9 @@ export function requireKnownOptions(options: object, known: KnownOptions): void 
 
 function unknownOption(name: string, { owner, names }: KnownOptions): ValueError {
   const nearest = nearestName(name, names);
-  const cure = nearest === undefined ? `known options: ${[...names].join(', ') || 'none'}` : `did you mean ${nearest}?`;
-  return new ValueError('ERR_COLL_VALUE', `${owner}: unknown option ${quoteName(name)}; ${cure}`);
+  const advice =
+    nearest === undefined ? `known options: ${[...names].join(', ') || 'none'}` : `did you mean ${nearest}?`;
+  return new ValueError('ERR_COLL_VALUE', `${owner}: unknown option ${quoteName(name)}; ${advice}`);
 }
 
 function quoteName(name: string): string {

@@ -9,23 +9,23 @@ afterEach(() => {
 });
 
 it('a reporter that repeats reports a call after each doubling, and whether the call has resumed', () => {
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const reporter = new StallReporter({
     seconds: 1,
     repeats: true,
-    tell: (_, stall, hasResumed) => told.push(stall?.seconds ?? hasResumed),
+    tell: (_, stall, hasResumed) => reports.push(stall?.seconds ?? hasResumed),
   });
   const call = { key: 'a', since: performance.now(), describe: () => ({ operation: 'send', missing: [] }) };
   for (let second = 0; second < 9; second++) {
     reporter.check(call);
     vi.advanceTimersByTime(1000);
   }
-  expect(told).toEqual([1, 2, 4, 8]);
-  expect(reporter.isTold).toBe(true);
+  expect(reports).toEqual([1, 2, 4, 8]);
+  expect(reporter.isReported).toBe(true);
   reporter.check(undefined, false);
   reporter.check(undefined);
-  expect(told.slice(4)).toEqual([false]);
-  expect(reporter.isTold).toBe(false);
+  expect(reports.slice(4)).toEqual([false]);
+  expect(reporter.isReported).toBe(false);
 });
 
 it('the text of a stall names the ranks that wait and those that have not arrived', () => {

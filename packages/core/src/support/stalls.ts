@@ -35,7 +35,7 @@ export interface WaitingCall {
 /** Reports the stalls of the calls that wait one after the other. */
 export class StallReporter {
   readonly #listener: StallListener;
-  #told: WaitingCall['key'] | undefined;
+  #reported: WaitingCall['key'] | undefined;
   #next = 0;
 
   constructor(listener: StallListener) {
@@ -43,22 +43,22 @@ export class StallReporter {
   }
 
   /** Whether a stall was reported whose end was not. */
-  get isTold(): boolean {
-    return this.#told !== undefined;
+  get isReported(): boolean {
+    return this.#reported !== undefined;
   }
 
   /** Reports a stall that begins, doubles or ends. `call`: the first call that waits; call regularly. */
   check(call: WaitingCall | undefined, hasResumed = true): void {
-    if (this.#told !== undefined && this.#told !== call?.key) {
-      this.#told = undefined;
+    if (this.#reported !== undefined && this.#reported !== call?.key) {
+      this.#reported = undefined;
       this.#listener.tell(this, undefined, hasResumed);
     }
     if (!call) return;
     const seconds = (performance.now() - call.since) / 1000;
     const { seconds: least, repeats } = this.#listener;
-    if (this.#told === undefined) this.#next = least;
+    if (this.#reported === undefined) this.#next = least;
     if (seconds < this.#next) return;
-    this.#told = call.key;
+    this.#reported = call.key;
     this.#next = repeats ? 2 * this.#next : Infinity;
     this.#listener.tell(this, { ...call.describe(), seconds });
   }

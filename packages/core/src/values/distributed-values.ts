@@ -98,8 +98,8 @@ export abstract class DistributedValues<T = unknown> {
    * @throws NotImplementedError if there is none
    */
   getCrossReplica(): T {
-    const told = `a ${this.kind} has one component per replica and cannot be used as one value; pass it to strategy.run, or reduce it first`;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told);
+    const message = `a ${this.kind} has one component per replica and cannot be used as one value; pass it to strategy.run, or reduce it first`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message);
   }
 
   // Tests the brand, so that values of separately installed copies of this library match.
@@ -192,8 +192,8 @@ export function containerOf(value: unknown): DistributedValues | undefined {
 export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: number): T {
   const isWhole = Number.isInteger(replica);
   if (isWhole && replica in values) return values[replica] as T;
-  const told = `replica ${quote(replica)} has no component in this ${kind}, which has ${values.length} components`;
-  throw new OutOfRangeError(told, isWhole ? { rank: replica } : {});
+  const message = `replica ${quote(replica)} has no component in this ${kind}, which has ${values.length} components`;
+  throw new OutOfRangeError(message, isWhole ? { rank: replica } : {});
 }
 
 /**

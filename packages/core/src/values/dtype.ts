@@ -181,8 +181,8 @@ export function viewOf<D extends DType>(
   try {
     return new Storage(buffer, byteOffset, length) as TypedArrayOf<D>;
   } catch (cause) {
-    const told = `${quote(length)} elements of ${dtype} from byte ${quote(byteOffset)} of ${quote(buffer)}`;
-    throw new ValueError('ERR_COLL_BUFFER', `cannot view ${told}: ${(cause as Error).message}`, { cause });
+    const text = `${quote(length)} elements of ${dtype} from byte ${quote(byteOffset)} of ${quote(buffer)}`;
+    throw new ValueError('ERR_COLL_BUFFER', `cannot view ${text}: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -109,8 +109,8 @@ function isVariable(value: unknown): boolean {
 function requireSameVariable(container: DistributedValues, leaves: readonly unknown[]): void {
   const odd = leaves.findIndex((leaf) => containerOf(leaf) !== container);
   if (odd < 0) return;
-  const told = `replica 0 returned a component of a ${container.kind}, replica ${odd} returned something else`;
-  throw new AssertionError('ERR_COLL_VALUE', `${told}: return the same variable from all replicas`, { rank: odd });
+  const message = `replica 0 returned a component of a ${container.kind}, replica ${odd} returned something else`;
+  throw new AssertionError('ERR_COLL_VALUE', `${message}: return the same variable from all replicas`, { rank: odd });
 }
 
 /**

@@ -146,8 +146,8 @@ function formAt(structure: unknown, depth: number): string {
   if (!isMapping(structure)) return '';
   requireEnd(depth);
   const entries = Object.keys(structure).toSorted();
-  const told = entries.map((key) => [key, formAt(structure[key], depth + 1)].filter((part) => part !== '').join(': '));
-  return `{${told.join(', ')}}`;
+  const texts = entries.map((key) => [key, formAt(structure[key], depth + 1)].filter((part) => part !== '').join(': '));
+  return `{${texts.join(', ')}}`;
 }
 
 /**
@@ -174,8 +174,8 @@ function isMeantAsTensor(value: { readonly data: unknown }): boolean {
 
 function requireEnd(depth: number): void {
   if (depth < deepest) return;
-  const told = `a structure must be at most ${deepest} levels deep; does a list or an object contain itself?`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  const message = `a structure must be at most ${deepest} levels deep; does a list or an object contain itself?`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }
 
 function requireAlike(structures: readonly unknown[], isAlike: (structure: unknown) => boolean): void {
@@ -183,11 +183,11 @@ function requireAlike(structures: readonly unknown[], isAlike: (structure: unkno
   if (odd < 0) return;
   throw new AssertionError(
     'ERR_COLL_VALUE',
-    `replicas returned different structures: replica 0 ${toldOf(structures[0])}, replica ${odd} ${toldOf(structures[odd])}`,
+    `replicas returned different structures: replica 0 ${textOf(structures[0])}, replica ${odd} ${textOf(structures[odd])}`,
   );
 }
 
-function toldOf(structure: unknown): string {
+function textOf(structure: unknown): string {
   if (Array.isArray(structure)) return `a list of ${structure.length}`;
   return isMapping(structure) ? `an object with the keys ${Object.keys(structure).join(', ')}` : quote(structure);
 }

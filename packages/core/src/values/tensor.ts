@@ -228,11 +228,11 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   }
   if (typeof value === 'number') return tensor(value);
   const name = typeof what === 'string' ? what : 'value';
-  const told =
+  const message =
     oddField(value, name) ??
     foreignReason(value, name) ??
     `${name} must be a tensor, a typed array or a number, got ${quote(value)}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  throw new ValueError('ERR_COLL_VALUE', message);
 }
 
 /**
@@ -268,8 +268,8 @@ function carriedBy(carrier: TensorCarrier, what: string): Tensor {
 /** The reason why a tensor of another library is not a tensor; undefined for any other value. */
 function foreignReason(value: unknown, what: string): string | undefined {
   const kind = foreignTensor(value);
-  const cure = 'pass its elements and its shape, tensor(await value.data(), { shape: value.shape })';
-  return kind && `${what} is ${kind}, whose elements only its own library can read: ${cure}`;
+  const advice = 'pass its elements and its shape, tensor(await value.data(), { shape: value.shape })';
+  return kind && `${what} is ${kind}, whose elements only its own library can read: ${advice}`;
 }
 
 /** The reason why an object with a `data` field is not a tensor; undefined for any other value. */

@@ -297,8 +297,8 @@ async function shuffleThen(
   const { workers, order } = tasksOf(tensors);
   requireList(gatherDevices, 'gatherDevices');
   if (gatherDevices.length !== workers) {
-    const told = `gatherDevices must have one device for each of the ${workers} tasks, got ${gatherDevices.length}`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `gatherDevices must have one device for each of the ${workers} tasks, got ${gatherDevices.length}`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   const algorithm = hierarchicalAlgorithm({ workers, within: reductionToOneAlgorithm(), across });
   return inOrder(tensors, order, (sorted) => reduced(sorted, communicatorFor(sorted, algorithm), redOp, unOp));

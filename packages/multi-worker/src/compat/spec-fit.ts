@@ -83,9 +83,9 @@ function misfit({ alg, shards }: SpecChoice, { workers, gpusPerWorker }: Workers
   const gathering = gpus
     ? `the GPUs of all workers gather, ${among} with ${gpusPerWorker} each`
     : `one CPU per worker gathers, and there ${workers === 1 ? 'is' : 'are'} ${among}`;
-  const cure =
+  const advice =
     devices === 0
       ? 'raise numGpusPerWorker'
       : `use ${devices === 1 ? '1 shard' : `up to ${devices} shards`}, such as ['${alg}', ${devices}, -1], or name more workers`;
-  return `only ${devices} devices, but group_size=${shards} (${gathering}): ${cure}`;
+  return `only ${devices} devices, but group_size=${shards} (${gathering}): ${advice}`;
 }

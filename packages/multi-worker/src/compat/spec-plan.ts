@@ -85,8 +85,8 @@ export class SpecPlan {
     const { entries } = this.#options;
     const index = entries.findIndex(({ alg }) => alg === 'nccl');
     if (index < 0) return;
-    const told = 'NCCL alone only connects the devices of this process: use nccl/xring, nccl/rechd or nccl/pscpu';
-    throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${told}`);
+    const message = 'NCCL alone only connects the devices of this process: use nccl/xring, nccl/rechd or nccl/pscpu';
+    throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${message}`);
   }
 
   /**

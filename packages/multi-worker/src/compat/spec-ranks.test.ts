@@ -16,8 +16,8 @@ describe('replicas in separate processes', () => {
             return [...one.data, ...two.data];
           }),
         );
-        const told = (size * (size - 1)) / 2;
-        expect(sums).toEqual(new Array(size).fill([told, size, told]));
+        const sum = (size * (size - 1)) / 2;
+        expect(sums).toEqual(new Array(size).fill([sum, size, sum]));
       }
     },
   );

@@ -66,8 +66,8 @@ class Room {
     const [{ collective, algorithm, input, output }] = calls as readonly [Call];
     const odd = calls.findIndex((call) => descriptorOf(call) !== descriptorOf(calls[0] as Call));
     if (odd >= 0) {
-      const told = [0, odd].map((rank) => `rank ${rank} brings ${descriptorOf(calls[rank] as Call)}`).join(', ');
-      this.fail(new InternalError('ERR_COLL_MISMATCH', told, { rank: odd, operation: nameOf(collective) }));
+      const texts = [0, odd].map((rank) => `rank ${rank} brings ${descriptorOf(calls[rank] as Call)}`).join(', ');
+      this.fail(new InternalError('ERR_COLL_MISMATCH', texts, { rank: odd, operation: nameOf(collective) }));
       throw this.failure;
     }
     const communicator = new ReferenceCommunicator({ size: this.size, algorithm });

@@ -14,7 +14,7 @@ export const faults = [
   'cut',
   /** The connection to one other is cut. */
   'cut one',
-  /** What is sent to it and by it gets lost, and nobody is told. */
+  /** All data sent to it and by it is dropped in silence. */
   'silence',
   /** It ends in the middle, with another exit code than 0. */
   'exit',

@@ -2,7 +2,7 @@ import type { Finding } from './inject-faults.ts';
 import { type Fault, faults } from './scenario.ts';
 import { expectations } from './verdict.ts';
 
-const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who: string]>> = {
+const descriptions: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who: string]>> = {
   kill: ["The member's process is killed.", 'all others'],
   'kill two': [
     'The processes of two members are killed.',
@@ -57,7 +57,7 @@ export function tableOf(findings: readonly Finding[]): string {
       .sort((a, b) => a - b);
     if (millis.length === 0) return [];
     const { class: name, code } = expectations[fault];
-    const [what, who] = told[fault];
+    const [what, who] = descriptions[fault];
     const median = millis[Math.floor(millis.length / 2)] as number;
     return [[what, `\`${name}\``, `\`${code}\``, who, timeOf(median), timeOf(millis.at(-1) as number)]];
   });

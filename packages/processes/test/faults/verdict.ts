@@ -58,7 +58,7 @@ export interface Verdict {
   readonly millis: readonly number[];
 }
 
-// Who is told at once has to see it within this time, on a machine that others use, too.
+// An error that is reported at once must arrive within this time, on a busy machine, too.
 const promptMillis = 10_000;
 
 export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Played): Verdict {
@@ -127,14 +127,14 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls, 
   if (rank === victim && !disagreements.includes(fault)) return problems;
   const culprits = culpritsOf(scenario, rank, hasOpened);
   if (culprits && !(error.rank !== undefined && culprits.includes(error.rank)) && !namesRank(error, culprits))
-    problems.push(`is not told of rank ${culprits.join(' or ')}: ${textOf(error)}`);
+    problems.push(`does not name rank ${culprits.join(' or ')}: ${textOf(error)}`);
   if (expected.namesHost && !error.message.includes(hostname()))
-    problems.push(`is not told of host ${hostname()}: ${textOf(error)}`);
+    problems.push(`does not name host ${hostname()}: ${textOf(error)}`);
   if (fault === 'refusal' && !error.message.includes('ERR_COLL_BUFFER'))
-    problems.push(`is not told what was caught: ${textOf(error)}`);
+    problems.push(`does not say what was caught: ${textOf(error)}`);
   if (fault === 'throw' && !error.message.includes(`the trouble of seed ${scenario.seed}`))
-    problems.push(`is not told what was thrown: ${textOf(error)}`);
-  if (error.operation === undefined) problems.push(`is not told of the operation: ${textOf(error)}`);
+    problems.push(`does not say what was thrown: ${textOf(error)}`);
+  if (error.operation === undefined) problems.push(`does not name the operation: ${textOf(error)}`);
   return problems;
 }
 

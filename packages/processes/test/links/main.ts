@@ -78,13 +78,13 @@ function rateOf(rate: string): number {
 }
 
 async function allReduce(
-  told: Pick<LinkRank, 'size' | 'algorithm' | 'streams' | 'bytes' | 'calls'>,
+  options: Pick<LinkRank, 'size' | 'algorithm' | 'streams' | 'bytes' | 'calls'>,
 ): Promise<number[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-links-'));
   const jobKey = randomUUID();
   try {
-    const ranks = Array.from({ length: told.size }, (_, rank) => {
-      const own: LinkRank = { ...told, rank, folder, jobKey, host: `10.99.0.${rank + 1}` };
+    const ranks = Array.from({ length: options.size }, (_, rank) => {
+      const own: LinkRank = { ...options, rank, folder, jobKey, host: `10.99.0.${rank + 1}` };
       return outputOf(rank, own);
     });
     const [first] = await Promise.all(ranks);
@@ -94,10 +94,10 @@ async function allReduce(
   }
 }
 
-async function outputOf(rank: number, told: LinkRank): Promise<string> {
+async function outputOf(rank: number, task: LinkRank): Promise<string> {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   const entry = fileURLToPath(new URL('./rank.ts', import.meta.url));
-  const command = [process.execPath, '--import', tsx, '--conditions=@coll/source', entry, JSON.stringify(told)];
+  const command = [process.execPath, '--import', tsx, '--conditions=@coll/source', entry, JSON.stringify(task)];
   const child = spawn(netlab as string, ['exec', `h${rank}`, ...command], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [code, output] = await Promise.all([
     new Promise((resolve) => child.once('close', resolve)),

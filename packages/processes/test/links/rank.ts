@@ -4,7 +4,7 @@ import { openProcessGroup } from '@coll/processes';
 import { FileStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
 
-/** What a rank on one of the hosts is told, as JSON in its first argument. */
+/** The task of a rank on one of the hosts, as JSON in its first argument. */
 export interface LinkRank {
   readonly rank: number;
   readonly size: number;
@@ -19,8 +19,8 @@ export interface LinkRank {
   readonly calls: number;
 }
 
-const told = JSON.parse(process.argv[2] as string) as LinkRank;
-const { rank, size, folder, jobKey, host, streams, algorithm, bytes, calls } = told;
+const task = JSON.parse(process.argv[2] as string) as LinkRank;
+const { rank, size, folder, jobKey, host, streams, algorithm, bytes, calls } = task;
 const job = 'links';
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 

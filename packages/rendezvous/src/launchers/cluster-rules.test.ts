@@ -79,9 +79,9 @@ describe('cluster rules', () => {
       'must be a ClusterSpec',
     ],
     ['no cluster', undefined as never, task('worker', 0), 'the cluster must be a ClusterSpec, got undefined'],
-  ])('refuse %s', (_, cluster, who, told) => {
-    expect(() => validateCluster(cluster, who)).toThrow(told);
-    for (const ask of [workerCount, idInCluster]) expect(() => ask(cluster, who)).toThrow(told);
+  ])('refuse %s', (_, cluster, who, message) => {
+    expect(() => validateCluster(cluster, who)).toThrow(message);
+    for (const ask of [workerCount, idInCluster]) expect(() => ask(cluster, who)).toThrow(message);
     expect(() => isChief(cluster, who)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );

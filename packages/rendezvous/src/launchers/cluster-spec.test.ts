@@ -45,9 +45,9 @@ describe('ClusterSpec', () => {
     [{ worker: 'a:1' }, 'got job "worker": "a:1"'],
     [{ chief: ['b:1'], worker: ['a:1', 1] }, 'got job "worker": ["a:1", 1]'],
     [['a:1'], 'got ["a:1"]'],
-  ])('names the invalid part of %j', (description, told) => {
+  ])('names the invalid part of %j', (description, message) => {
     const expected = "each job's tasks, { worker: ['host-a:2222', 'host-b:2222'] }, ";
-    expect(() => new ClusterSpec(description as never)).toThrow(expected + told);
+    expect(() => new ClusterSpec(description as never)).toThrow(expected + message);
   });
 
   it.each(['-1', '01', '1.5', 'first'])('refuses a task with the number %s', (index) => {

@@ -24,13 +24,13 @@ export function membershipFrom(environment: Environment, statefulSetService?: st
   const variables = new Variables(environment);
   for (const launcher of asked) {
     if (!launcher.markers.every((marker) => variables.has(marker))) continue;
-    const told = toldBy(launcher, variables);
-    if (told) return told === 'no member' ? undefined : told;
+    const membership = readMembership(launcher, variables);
+    if (membership) return membership === 'no member' ? undefined : membership;
   }
   return undefined;
 }
 
-function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'no member' | undefined {
+function readMembership({ name, read }: Launcher, variables: Variables): Membership | 'no member' | undefined {
   try {
     const found = read(variables);
     if (!found || found === 'no member') return found;
@@ -46,8 +46,8 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
     return { ...nothingElse, ...found, size, launcher: name };
   } catch (cause) {
     if (!(cause instanceof ValueError)) throw cause;
-    const told = `this process seems to be started by ${name}, but ${cause.message}`;
-    throw new ValueError('ERR_COLL_CLUSTER', told, { cause });
+    const message = `this process seems to be started by ${name}, but ${cause.message}`;
+    throw new ValueError('ERR_COLL_CLUSTER', message, { cause });
   }
 }
 

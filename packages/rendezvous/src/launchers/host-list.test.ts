@@ -58,8 +58,8 @@ describe('expandHostList', () => {
     ['a[1-1000000000000000]', '"1-1000000000000000" is not a number or a range'],
     ['a[1x]', '"1x" is not a number or a range'],
     ['a,,b', 'a host has no name'],
-  ])('reports what is wrong with %j', (list, told) => {
-    expect(() => expandHostList(list)).toThrow(told);
+  ])('reports what is wrong with %j', (list, message) => {
+    expect(() => expandHostList(list)).toThrow(message);
   });
 
   it.each(['a[1-100000]', 'a[1-1000]b[1-100]', 'a[1-99999],b'])(

@@ -27,8 +27,8 @@ export function expandTaskCounts(list: string): number[] {
   return list.split(',').flatMap((part) => {
     const { count, times = '1' } = /^(?<count>\d+)(?:\(x(?<times>\d+)\))?$/.exec(part.trim())?.groups ?? {};
     if (count === undefined || Number(times) > mostHosts) {
-      const told = `the tasks per node must be counts such as 2(x3),1, got ${quote(list)}`;
-      throw new ValueError('ERR_COLL_CLUSTER', told);
+      const message = `the tasks per node must be counts such as 2(x3),1, got ${quote(list)}`;
+      throw new ValueError('ERR_COLL_CLUSTER', message);
     }
     return Array.from({ length: Number(times) }, () => Number(count));
   });

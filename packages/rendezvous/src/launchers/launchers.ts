@@ -76,7 +76,7 @@ export const launchers: readonly Launcher[] = [
         'OMPI_COMM_WORLD_LOCAL_RANK',
         'OMPI_COMM_WORLD_LOCAL_SIZE',
       ),
-      // mpirun starts rank 0 on its own host, unless it is told otherwise.
+      // mpirun starts rank 0 on its own host, unless its options say otherwise.
       coordinator: /;tcp:\/\/([\d.]+)[,:]/.exec(v.text('OMPI_MCA_orte_hnp_uri') ?? '')?.[1],
     }),
     jobIds: ['PMIX_NAMESPACE'],
@@ -192,8 +192,8 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   const [taskType, taskId] = [taskTypeOf(config), taskIdOf(config)];
   if (cluster.isEmpty) return undefined;
   if (taskType === undefined || taskId === undefined) {
-    const cure = 'add the task of this process, "task": {"type": "worker", "index": 0}';
-    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG has a cluster without a task: ${cure}`);
+    const advice = 'add the task of this process, "task": {"type": "worker", "index": 0}';
+    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG has a cluster without a task: ${advice}`);
   }
   validateCluster(cluster, { taskType, taskId });
   if (!memberJobs.includes(taskType)) return 'no member';

@@ -55,6 +55,6 @@ it('two jobs of a launcher on one host have different ports', () => {
 });
 
 it.each(['train', 'train-2', undefined])('the host name %j is not that of pod 1', (HOSTNAME) => {
-  const told = 'HOSTNAME must be the name of pod 1 of an indexed job, which ends in -1';
-  expect(() => membershipFrom({ ...job, HOSTNAME, COLL_SERVICE: 'workers' })).toThrow(told);
+  const message = 'HOSTNAME must be the name of pod 1 of an indexed job, which ends in -1';
+  expect(() => membershipFrom({ ...job, HOSTNAME, COLL_SERVICE: 'workers' })).toThrow(message);
 });

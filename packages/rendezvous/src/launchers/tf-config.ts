@@ -49,8 +49,8 @@ export function withoutScheme(address: string): string {
   const { scheme, rest } = /^(?<scheme>[a-z][a-z0-9+.-]*):\/\/(?<rest>.*)$/is.exec(address)?.groups ?? {};
   if (scheme === undefined || rest === undefined) return address;
   if (['grpc', 'tcp'].includes(scheme.toLowerCase())) return rest.replace(/\/$/, '');
-  const told = `the address ${quote(address)} of a task has the scheme ${quote(scheme)}: write host:port`;
-  throw new ValueError('ERR_COLL_CLUSTER', told);
+  const message = `the address ${quote(address)} of a task has the scheme ${quote(scheme)}: write host:port`;
+  throw new ValueError('ERR_COLL_CLUSTER', message);
 }
 
 function withoutSchemes(cluster: unknown): unknown {

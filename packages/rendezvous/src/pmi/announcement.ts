@@ -23,6 +23,7 @@ export function decodeAnnouncement(text: string): Announcement {
   } catch {
     // The same error as for an announcement of another form.
   }
-  const told = 'cannot parse what rank 0 announced through the launcher: use the same release of coll on all members';
-  throw new CollError('ERR_COLL_STORE', told, { rank: 0, operation: 'start' });
+  const message =
+    'cannot parse what rank 0 announced through the launcher: use the same release of coll on all members';
+  throw new CollError('ERR_COLL_STORE', message, { rank: 0, operation: 'start' });
 }

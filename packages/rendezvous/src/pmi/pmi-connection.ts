@@ -69,8 +69,8 @@ export class PmiConnection {
 
 /** The error for an answer that the protocol does not know. */
 export function notOfProtocol(answer: string): CollError {
-  const told = `the PMI server of the launcher gave an answer that is not of the protocol: ${quote(answer.slice(0, 100))}`;
-  return new CollError('ERR_COLL_STORE', `${told}; set COLL_STORE to meet without it`, { operation: 'start' });
+  const message = `the PMI server of the launcher gave an answer that is not of the protocol: ${quote(answer.slice(0, 100))}`;
+  return new CollError('ERR_COLL_STORE', `${message}; set COLL_STORE to meet without it`, { operation: 'start' });
 }
 
 /** @throws CollError unless the return code in an answer is 0 */
@@ -79,6 +79,6 @@ export function requireSuccess(fields: ReadonlyMap<string, string>, answer: stri
 }
 
 function lost(cause?: Error): UnavailableError {
-  const told = `the launcher closed the connection to its PMI server${cause ? `: ${cause.message}` : ''}`;
-  return new UnavailableError('ERR_COLL_STORE', told, { operation: 'start', cause });
+  const message = `the launcher closed the connection to its PMI server${cause ? `: ${cause.message}` : ''}`;
+  return new UnavailableError('ERR_COLL_STORE', message, { operation: 'start', cause });
 }

@@ -62,9 +62,13 @@ describe.each(protocols)('%s', (_, exchange) => {
     const { pmi, server } = await connected();
     const exchanging = exchange(pmi, undefined, 1);
     server.destroy();
-    const told = { name: 'UnavailableError', code: 'ERR_COLL_STORE', message: /^the launcher closed the connection/ };
-    await expect(exchanging).rejects.toMatchObject({ ...told, message: expect.stringMatching(told.message) });
-    await expect(exchange(pmi, undefined, 1)).rejects.toThrow(told.message);
+    const failure = {
+      name: 'UnavailableError',
+      code: 'ERR_COLL_STORE',
+      message: /^the launcher closed the connection/,
+    };
+    await expect(exchanging).rejects.toMatchObject({ ...failure, message: expect.stringMatching(failure.message) });
+    await expect(exchange(pmi, undefined, 1)).rejects.toThrow(failure.message);
   });
 });
 

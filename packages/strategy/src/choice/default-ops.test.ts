@@ -9,7 +9,7 @@ registry.register(ring);
 registry.register(direct);
 const mixed = ['cpu:0', 'gpu:0'];
 
-async function told(options: ConstructorParameters<typeof MirroredStrategy>[0]): Promise<readonly string[]> {
+async function messagesOf(options: ConstructorParameters<typeof MirroredStrategy>[0]): Promise<readonly string[]> {
   const { name, candidates } = await new MirroredStrategy({ registry, ...options }).explain();
   return [name, ...candidates.map((candidate) => `${candidate.name}: ${candidate.reason}`)];
 }
@@ -17,7 +17,7 @@ async function told(options: ConstructorParameters<typeof MirroredStrategy>[0]):
 it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
   'resolveOps chooses the plug-in with the highest priority for the devices %s and %s',
   async (...devices) => {
-    expect(await told({ devices })).toEqual([
+    expect(await messagesOf({ devices })).toEqual([
       'direct',
       'direct: chosen, because it has the highest priority of the plug-ins that support these devices',
       'ring: not asked, because direct, of a higher priority, supports these devices',
@@ -28,7 +28,7 @@ it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
 
 it('resolveOps reduces on one device if devices have several types', async () => {
   const why = 'because devices of several types (CPU, GPU) are reduced on one device by default';
-  expect(await told({ devices: mixed })).toEqual([
+  expect(await messagesOf({ devices: mixed })).toEqual([
     'reduction-to-one',
     `direct: not asked, ${why}`,
     `ring: not asked, ${why}`,
@@ -37,12 +37,12 @@ it('resolveOps reduces on one device if devices have several types', async () =>
 });
 
 it("resolveOps uses the requested plug-in on any devices, also 'auto'", async () => {
-  expect((await told({ devices: mixed, crossDeviceOps: 'auto' }))[0]).toBe('direct');
-  expect(await told({ devices: mixed, crossDeviceOps: 'ring' })).toEqual([
+  expect((await messagesOf({ devices: mixed, crossDeviceOps: 'auto' }))[0]).toBe('direct');
+  expect(await messagesOf({ devices: mixed, crossDeviceOps: 'ring' })).toEqual([
     'ring',
     'ring: chosen, because it was requested',
   ]);
-  expect(await told({ devices: mixed, crossDeviceOps: await ring.create(undefined) })).toEqual(['ring']);
+  expect(await messagesOf({ devices: mixed, crossDeviceOps: await ring.create(undefined) })).toEqual(['ring']);
 });
 
 it('resolveOps accepts devices of several tasks if the requested ops distinguish them', async () => {

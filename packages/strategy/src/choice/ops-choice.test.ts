@@ -75,7 +75,7 @@ describe('the ops of a strategy', () => {
     expect(close).not.toHaveBeenCalled();
   });
 
-  it('are chosen by plug-ins that are told whether each replica has a thread of its own', async () => {
+  it('are chosen by plug-ins that know whether each replica has a thread of its own', async () => {
     const { plugin, probe } = watched();
     const choice = choose(plugin);
     await choice.ops();

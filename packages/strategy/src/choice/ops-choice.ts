@@ -79,10 +79,10 @@ export class OpsChoice {
    */
   async isolated(): Promise<Resolution & { readonly engine: Engine }> {
     if (this.engine) return { ...(await this.#isolated()), engine: this.engine.engine };
-    const told = 'an ops object cannot be sent to other threads';
+    const message = 'an ops object cannot be sent to other threads';
     throw new RuntimeError(
       'ERR_COLL_NOT_CLONEABLE',
-      `run with a module: ${told}; pass its plug-in, { name, options } or a registered name instead`,
+      `run with a module: ${message}; pass its plug-in, { name, options } or a registered name instead`,
       { operation: 'run' },
     );
   }
@@ -115,10 +115,10 @@ export class OpsChoice {
 async function resolveDefault(registry: Registry, situation: Situation): Promise<Resolution> {
   const types = [...new Set(situation.devices.map(deviceType))];
   if (types.length < 2) return registry.resolve('auto', situation);
-  const told = `devices of several types (${types.join(', ')}) are reduced on one device by default`;
+  const message = `devices of several types (${types.join(', ')}) are reduced on one device by default`;
   const candidates = registry.list().map(({ name, priority }): Candidate => {
     const verb = name === reductionToOne.name ? 'taken' : 'not asked';
-    return { name, priority, reason: `${verb}, because ${told}` };
+    return { name, priority, reason: `${verb}, because ${message}` };
   });
   return { ...(await registry.resolve(reductionToOne.name, situation)), candidates };
 }
@@ -126,10 +126,10 @@ async function resolveDefault(registry: Registry, situation: Situation): Promise
 /** @throws ValueError if an engine is requested for ops that already have one */
 function ownEngine(request: EngineRequest): undefined {
   if (request === 'auto') return;
-  const cure = `new RingAllReduce({ engine: '${request}' })`;
+  const advice = `new RingAllReduce({ engine: '${request}' })`;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `engine: crossDeviceOps is an ops object, which has its own engine; set the engine there: ${cure}`,
+    `engine: crossDeviceOps is an ops object, which has its own engine; set the engine there: ${advice}`,
   );
 }
 

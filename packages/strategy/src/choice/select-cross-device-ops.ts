@@ -125,8 +125,8 @@ async function obstacleOf(
   if (virtual) return { why: virtual };
   const invisible = await invisibleDevices(devices, inventory, registry);
   if (invisible.length > 0) {
-    const told = `some of the devices are not visible to this process: ${invisible.join(', ')}`;
-    logFirst(1, told, 'warn', told);
+    const message = `some of the devices are not visible to this process: ${invisible.join(', ')}`;
+    logFirst(1, message, 'warn', message);
   }
   const other = devices.find((device) => deviceType(device) !== 'GPU');
   if (other !== undefined) return { why: `${other} is not a GPU` };

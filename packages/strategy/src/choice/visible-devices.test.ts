@@ -11,8 +11,8 @@ const sink = vi.fn();
 const warnings = () => sink.mock.calls.filter(([level]) => level === 'warn').map(([, line]) => line);
 const gpus = ['gpu:0', 'gpu:1'];
 const named = gpus.map((_, index) => `/job:localhost/replica:0/task:0/device:GPU:${index}`).join(', ');
-const told = `no registered plug-in supports ${named}, so their values are combined on the CPU`;
-const cure = "to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']";
+const message = `no registered plug-in supports ${named}, so their values are combined on the CPU`;
+const advice = "to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']";
 const install = "for NVIDIA GPUs run npm install @coll/nccl and import '@coll/nccl/register'";
 
 beforeEach(() => setLogSink(sink));
@@ -29,13 +29,13 @@ async function trained(strategy: Strategy) {
 it('a strategy warns once about GPUs that no plug-in supports, and says what to do', async () => {
   await using mirrored = new MirroredStrategy({ devices: gpus, registry: createRegistry() });
   await trained(mirrored);
-  expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
+  expect(warnings()).toEqual([`${message}; ${install}; ${advice}`]);
 });
 
 it('a multi-worker strategy warns about GPUs that no plug-in supports', async () => {
   await using strategy = new MultiWorkerMirroredStrategy({ devices: gpus });
   await trained(strategy);
-  expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
+  expect(warnings()).toEqual([`${message}; ${install}; ${advice}`]);
 });
 
 it('the warning says why nccl refused GPUs, even if another plug-in was requested', async () => {
@@ -45,7 +45,7 @@ it('the warning says why nccl refused GPUs, even if another plug-in was requeste
   registry.register(ring);
   await using strategy = new MirroredStrategy({ devices: gpus, registry, crossDeviceOps: 'ring' });
   await trained(strategy);
-  expect(warnings()).toEqual([`${told}; nccl refused: there is no driver; ${cure}`]);
+  expect(warnings()).toEqual([`${message}; nccl refused: there is no driver; ${advice}`]);
 });
 
 it('a strategy does not warn about CPUs, or GPUs that a plug-in supports', async () => {
@@ -65,8 +65,8 @@ describe('virtualGpus', () => {
     [2, undefined],
     [1, 'some of the 2 GPUs are virtual, because the machine has 1'],
     [0, 'some of the 2 GPUs are virtual, because the machine has 0'],
-  ])('returns, for two GPU devices and %s physical GPUs, %s', (physicalGpus, told) => {
-    expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(told);
+  ])('returns, for two GPU devices and %s physical GPUs, %s', (physicalGpus, message) => {
+    expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(message);
   });
 
   it('counts only visible GPUs against the physical GPUs if visibleDevices is given', () => {

@@ -59,11 +59,11 @@ export async function warnOfInvisible(devices: readonly string[], registry: Regi
   const refused = registry.has('nccl')
     ? (await registry.explain('nccl', { devices: invisible })).candidates[0]?.refused
     : undefined;
-  const cure = refused
+  const advice = refused
     ? `nccl refused: ${refused}`
     : "for NVIDIA GPUs run npm install @coll/nccl and import '@coll/nccl/register'";
-  const told = `no registered plug-in supports ${invisible.join(', ')}, so their values are combined on the CPU`;
-  logFirst(1, told, 'warn', `${told}; ${cure}; to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']`);
+  const message = `no registered plug-in supports ${invisible.join(', ')}, so their values are combined on the CPU`;
+  logFirst(1, message, 'warn', `${message}; ${advice}; to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']`);
 }
 
 // A plug-in that lists no device types has not searched for devices.

@@ -252,8 +252,8 @@ describe('membershipFrom', () => {
     ['TF_CONFIG has a cluster without a task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
     ['contains SM_CURRENT_HOST, algo-2', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
     ['COLL_STORE must be a string, got 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
-  ])('keeps the original error as the cause: %s', (told, environment) => {
-    const cause = expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
+  ])('keeps the original error as the cause: %s', (message, environment) => {
+    const cause = expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) });
     expect(() => membershipFrom(environment)).toThrow(expect.objectContaining({ cause }));
   });
 
@@ -263,8 +263,8 @@ describe('membershipFrom', () => {
 });
 
 it('an oversized group is refused before its addresses are generated', () => {
-  const told = /coll run, but the number of members must be at most 65536, got 50000000/;
-  expect(() => membershipFrom({ COLL_RANK: '0', COLL_SIZE: '50000000' })).toThrow(told);
+  const message = /coll run, but the number of members must be at most 65536, got 50000000/;
+  expect(() => membershipFrom({ COLL_RANK: '0', COLL_SIZE: '50000000' })).toThrow(message);
 });
 
 it('an error names the launcher whose variables are invalid', () => {
@@ -290,11 +290,11 @@ describe('a TF_CONFIG with a cluster', () => {
     [{ task: { type: 'worker', index: 1 } }, 'job worker has no task 1: its 1 tasks'],
     [{ task: { type: 'chief', index: 0 } }, 'task type "chief" is not in the cluster'],
     [{ task: { type: 'worker', index: 0 }, cluster: { worker: { 1: 'a:1' } } }, 'job "worker" has no task 0; it has 1'],
-  ])('must name an existing task, not %j', (task, told) => {
+  ])('must name an existing task, not %j', (task, message) => {
     const asked = () => new EnvironmentClusterResolver({ variables: { ...of(task), ...openMpi } });
     expect(asked).toThrow('this process seems to be started by TF_CONFIG, but ');
-    const cause = expect.objectContaining({ message: expect.stringContaining(told) });
-    expect(asked).toThrow(expect.objectContaining({ message: expect.stringContaining(told), cause }));
+    const cause = expect.objectContaining({ message: expect.stringContaining(message) });
+    expect(asked).toThrow(expect.objectContaining({ message: expect.stringContaining(message), cause }));
   });
 
   it.each(['ps', 'evaluator'])('excludes a task of the job %s from the group, whatever other launchers set', (type) => {

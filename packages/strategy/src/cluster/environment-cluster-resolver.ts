@@ -61,8 +61,8 @@ export class EnvironmentClusterResolver extends ClusterResolver {
     const found = membershipFrom(variables, statefulSetService);
     if (!found) throw new RuntimeError('ERR_COLL_CLUSTER', reasonForNone(variables));
     if (found.size === undefined) {
-      const told = `${found.launcher} does not say how many members there are`;
-      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_SIZE to their number`);
+      const message = `${found.launcher} does not say how many members there are`;
+      throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: set COLL_SIZE to their number`);
     }
     this.membership = found;
     this.variables = variables;
@@ -99,11 +99,11 @@ export class EnvironmentClusterResolver extends ClusterResolver {
 function reasonForNone(variables: Environment): string {
   const tfConfig = new TFConfigClusterResolver({ variables });
   if (!tfConfig.clusterSpec().isEmpty) {
-    const told = `TF_CONFIG describes this task as ${tfConfig.taskType} ${tfConfig.taskId}, which is not a member of the group`;
-    return `${told}: only the chief and the workers are. To read its cluster, use a TFConfigClusterResolver`;
+    const message = `TF_CONFIG describes this task as ${tfConfig.taskType} ${tfConfig.taskId}, which is not a member of the group`;
+    return `${message}: only the chief and the workers are. To read its cluster, use a TFConfigClusterResolver`;
   }
-  const told = `no environment variables of a launcher are set; checked: ${launchers.map(({ name }) => name).join(', ')}`;
+  const message = `no environment variables of a launcher are set; checked: ${launchers.map(({ name }) => name).join(', ')}`;
   if (variables['SLURM_PROCID'] === undefined)
-    return `${told}; start the program with a launcher, such as coll run -n 2`;
-  return `${told}. A Slurm batch script is a single process: start its steps with srun`;
+    return `${message}; start the program with a launcher, such as coll run -n 2`;
+  return `${message}. A Slurm batch script is a single process: start its steps with srun`;
 }

@@ -117,9 +117,9 @@ describe('KubernetesClusterResolver', () => {
     ['hostIP }], got null', { client: clientOf({ 'job-name=tensorflow': [null as never] }) }],
     ['hostIP }], got an object', { client: clientOf({ 'job-name=tensorflow': [{ phase: 'Running' } as never] }) }],
     ['pod w-0 of job worker has no address', { client: clientOf({ 'job-name=tensorflow': [pod('w-0', '')] }) }],
-  ])('reports the invalid option %s', async (told, options) => {
+  ])('reports the invalid option %s', async (message, options) => {
     const create = KubernetesClusterResolver.create({ client: clientOf({}), ...options });
-    await expect(create).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
+    await expect(create).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) });
   });
 
   it('refuses a pod that is not running, and fails outside Kubernetes', async () => {

@@ -83,8 +83,8 @@ export class KubernetesClusterResolver extends ClusterResolver {
       const odd = pods.find((pod) => pod.phase !== 'Running' || !addressOf(pod));
       if (odd) {
         const state = odd.phase === 'Running' ? 'has no address' : `is not running, its phase is ${odd.phase}`;
-        const told = `pod ${odd.name} of job ${job} ${state}`;
-        throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: wait until all pods run, then create the resolver`);
+        const message = `pod ${odd.name} of job ${job} ${state}`;
+        throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: wait until all pods run, then create the resolver`);
       }
       jobs[job] = pods.map(addressOf).map((ip) => `${ip.includes(':') ? `[${ip}]` : ip}:${serverPort}`);
     }

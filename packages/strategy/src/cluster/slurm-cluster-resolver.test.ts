@@ -152,10 +152,10 @@ describe('SlurmClusterResolver', () => {
       {},
       { SLURM_STEP_TASKS_PER_NODE: '2' },
     ],
-  ])('reports the invalid value: %s', (told, options, more) => {
+  ])('reports the invalid value: %s', (message, options, more) => {
     const create = () => new SlurmClusterResolver({ ...options, variables: step(more) });
     expect(create).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
-    expect(create).toThrow(told);
+    expect(create).toThrow(message);
   });
 
   it('returns as many tasks as Slurm started, or throws, for any variables', () => {

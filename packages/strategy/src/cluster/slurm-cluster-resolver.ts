@@ -156,8 +156,8 @@ function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environmen
   if (given !== undefined) return byName(hosts.map((host) => [host, given] as const));
   const counts = expandTaskCounts(textOf('SLURM_STEP_TASKS_PER_NODE', variables));
   if (counts.length !== hosts.length) {
-    const told = `SLURM_STEP_NODELIST has ${hosts.length} hosts, but SLURM_STEP_TASKS_PER_NODE has ${counts.length} counts`;
-    throw new ValueError('ERR_COLL_CLUSTER', told);
+    const message = `SLURM_STEP_NODELIST has ${hosts.length} hosts, but SLURM_STEP_TASKS_PER_NODE has ${counts.length} counts`;
+    throw new ValueError('ERR_COLL_CLUSTER', message);
   }
   return byName(hosts.map((host, index) => [host, counts[index] as number] as const));
 }
@@ -177,8 +177,8 @@ function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: 
   const { gpusPerTask = Math.floor(gpusPerNode / most) } = options;
   requireWhole('gpusPerTask', gpusPerTask, 0);
   if (most * gpusPerTask <= gpusPerNode) return gpusPerTask;
-  const told = `${most} tasks with ${gpusPerTask} GPUs each do not fit on a node with ${gpusPerNode} GPUs`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: lower gpusPerTask, or set gpusPerNode`);
+  const message = `${most} tasks with ${gpusPerTask} GPUs each do not fit on a node with ${gpusPerNode} GPUs`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: lower gpusPerTask, or set gpusPerNode`);
 }
 
 function requirePorts(portBase: unknown, tasksByHost: TasksByHost): void {
@@ -199,8 +199,8 @@ function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number)
   for (const [job, count] of Object.entries(jobs)) requireWhole(`jobs: ${job}`, count, 0);
   const wanted = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   if (wanted === tasks) return;
-  const told = `the jobs ${Object.keys(jobs).join(', ')} have ${wanted} tasks, but Slurm started ${tasks}`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: list all tasks in jobs`);
+  const message = `the jobs ${Object.keys(jobs).join(', ')} have ${wanted} tasks, but Slurm started ${tasks}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: list all tasks in jobs`);
 }
 
 /**
@@ -227,6 +227,6 @@ function numberOf(name: string, variables: Environment): number {
   return wholeNumber(name, textOf(name, variables));
 }
 
-function missing(told: string): RuntimeError {
-  return new RuntimeError('ERR_COLL_CLUSTER', `${told}; start the program with srun, inside an allocation`);
+function missing(message: string): RuntimeError {
+  return new RuntimeError('ERR_COLL_CLUSTER', `${message}; start the program with srun, inside an allocation`);
 }

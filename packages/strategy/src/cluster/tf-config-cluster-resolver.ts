@@ -104,8 +104,8 @@ export class TFConfigClusterResolver extends ClusterResolver {
     const [job, ...others] = cluster.jobs;
     if (job === undefined || (others.length === 0 && cluster.numTasks(job) === 1)) return '';
     if (taskType === undefined || taskId === undefined) {
-      const told = 'TF_CONFIG does not name the task of this process; pass taskType and taskId';
-      throw new ValueError('ERR_COLL_CLUSTER', told);
+      const message = 'TF_CONFIG does not name the task of this process; pass taskType and taskId';
+      throw new ValueError('ERR_COLL_CLUSTER', message);
     }
     return masterUrl(cluster.taskAddress(taskType, taskId), rpcLayer);
   }

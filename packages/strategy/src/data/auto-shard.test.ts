@@ -38,8 +38,8 @@ describe('the sharding of a dataset across workers', () => {
     [0, 'a dataset of 0 files'],
     [2, 'a dataset of 2 files'],
   ])('across three workers is refused for the policy FILE with %s files', (files, what) => {
-    const told = `${what} cannot be sharded by file across 3 workers: pass { files, read }`;
-    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
+    const message = `${what} cannot be sharded by file across 3 workers: pass { files, read }`;
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(message) };
     expect(() => shardingOf('FILE', files, 3)).toThrow(expect.objectContaining(refused));
   });
 });

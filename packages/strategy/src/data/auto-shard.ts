@@ -39,8 +39,8 @@ export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefine
     );
   }
   if (fileCount !== undefined) {
-    const told = `${what} has too few files for ${numWorkers} workers, so every worker reads all files and keeps its part of the data`;
-    logFirst(1, 'auto-shard', 'warn', told);
+    const message = `${what} has too few files for ${numWorkers} workers, so every worker reads all files and keeps its part of the data`;
+    logFirst(1, 'auto-shard', 'warn', message);
   }
   return 'DATA';
 }

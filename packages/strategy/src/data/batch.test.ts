@@ -82,9 +82,9 @@ it.each([
   ['a tensor without dimensions', tensor(5)],
   ['a tensor without dimensions', new TfTensor([])],
 ])('an element that contains %s is refused with a message that names it', (held, element) => {
-  const told = `an element of the dataset contains ${held}, which cannot be split along the first axis: batch the dataset`;
-  expect(() => batchSizeOf(batchesOf(element))).toThrow(told);
-  expect(() => only(element).part(0, 1)).toThrow(told);
+  const message = `an element of the dataset contains ${held}, which cannot be split along the first axis: batch the dataset`;
+  expect(() => batchSizeOf(batchesOf(element))).toThrow(message);
+  expect(() => only(element).part(0, 1)).toThrow(message);
 });
 
 describe('dispose()', () => {

@@ -166,9 +166,9 @@ function onDevice(value: unknown, device: string | undefined): unknown {
 }
 
 function notBatched(value: unknown): ValueError {
-  const told = isCarried(value) || isTfTensor(value) ? 'a tensor without dimensions' : quote(value);
+  const text = isCarried(value) || isTfTensor(value) ? 'a tensor without dimensions' : quote(value);
   return new ValueError(
     'ERR_COLL_VALUE',
-    `an element of the dataset contains ${told}, which cannot be split along the first axis: batch the dataset by the global batch size`,
+    `an element of the dataset contains ${text}, which cannot be split along the first axis: batch the dataset by the global batch size`,
   );
 }

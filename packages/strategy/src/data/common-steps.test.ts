@@ -155,13 +155,13 @@ describe('workers that read in step', () => {
       return collect(first);
     };
     const errors = await errorsOf([leaves(), collect(last)]);
-    const told = [
+    const messages = [
       /^worker 0 requests step 1 of reading 2, another worker requests step 2 of reading 1; /,
       /^worker 1 requests step 2 of reading 1, another worker requests step 1 of reading 2; /,
     ];
     errors.forEach((error, worker) => {
       expect(error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
-      expect(error).toMatchObject({ message: expect.stringMatching(told[worker] as RegExp) });
+      expect(error).toMatchObject({ message: expect.stringMatching(messages[worker] as RegExp) });
     });
   });
 
@@ -199,11 +199,11 @@ describe('equalSteps', () => {
   it('makes unequal numbers of steps an error on all workers', async () => {
     const { datasets } = datasetsOf([() => numbers(1, 2), () => numbers(3)], { equalSteps: true });
     const errors = await errorsOf(datasets.map(collect));
-    const told = [2, 1].map(
+    const messages = [2, 1].map(
       (own, worker) =>
         `worker ${worker} has ${own} steps in this epoch, another worker has ${3 - own}: omit equalSteps`,
     );
-    expect(errors.map(({ message }) => message)).toEqual(told);
+    expect(errors.map(({ message }) => message)).toEqual(messages);
     for (const error of errors) expect(error).toMatchObject({ code: 'ERR_COLL_MISMATCH', operation: 'input' });
   });
 });

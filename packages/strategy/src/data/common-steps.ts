@@ -78,10 +78,10 @@ export class CommonSteps implements Agreement<Structure<unknown>> {
   async #failure(read: PromiseSettledResult<Step>): Promise<unknown> {
     const { readers } = this.#options;
     const isOwn = read.status === 'rejected';
-    const told = await this.#fromFirst(isOwn ? messageOf(read.reason).slice(0, longestMessage) : undefined, false);
+    const first = await this.#fromFirst(isOwn ? messageOf(read.reason).slice(0, longestMessage) : undefined, false);
     if (isOwn) return read.reason;
-    const message = `${readers.what} ${told?.from} cannot read its step ${this.#step}: ${told?.text}`;
-    return new UnavailableError('ERR_COLL_PEER_FAILED', message, { rank: told?.from, operation });
+    const message = `${readers.what} ${first?.from} cannot read its step ${this.#step}: ${first?.text}`;
+    return new UnavailableError('ERR_COLL_PEER_FAILED', message, { rank: first?.from, operation });
   }
 
   /**
@@ -112,8 +112,8 @@ export class CommonSteps implements Agreement<Structure<unknown>> {
     const from = count - Math.floor(best / mostBytes);
     const text = new Uint8Array(best % mostBytes);
     if (from === index) text.set(bytes);
-    const told = (await this.#options.readers.max(text)) as Uint8Array;
-    return { from, needing: needing - 1, text: new TextDecoder().decode(asTensor(told).data as Uint8Array) };
+    const largest = (await this.#options.readers.max(text)) as Uint8Array;
+    return { from, needing: needing - 1, text: new TextDecoder().decode(asTensor(largest).data as Uint8Array) };
   }
 
   async #max(numbers: Float64Array): Promise<readonly [number, number]> {
@@ -125,12 +125,12 @@ export class CommonSteps implements Agreement<Structure<unknown>> {
     const [reading, step] = [Math.floor(other / mostSteps), other % mostSteps];
     const who = `${readers.what} ${index}`;
     if (equalSteps && reading === this.#reading % mostReadings) {
-      const told = `${who} has ${this.#step - 1} steps in this epoch, another ${readers.what} has ${step - 1}`;
-      return new InternalError('ERR_COLL_MISMATCH', `${told}: omit equalSteps`, { operation });
+      const message = `${who} has ${this.#step - 1} steps in this epoch, another ${readers.what} has ${step - 1}`;
+      return new InternalError('ERR_COLL_MISMATCH', `${message}: omit equalSteps`, { operation });
     }
-    const told = `${who} requests step ${this.#step} of reading ${this.#reading}, another ${readers.what} requests step ${step} of reading ${reading}`;
-    const cure = `all ${readers.what}s must read the same datasets in the same order, and leave a loop after the same step`;
-    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, { operation });
+    const message = `${who} requests step ${this.#step} of reading ${this.#reading}, another ${readers.what} requests step ${step} of reading ${reading}`;
+    const advice = `all ${readers.what}s must read the same datasets in the same order, and leave a loop after the same step`;
+    return new InternalError('ERR_COLL_MISMATCH', `${message}; ${advice}`, { operation });
   }
 }
 

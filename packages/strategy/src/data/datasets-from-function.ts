@@ -30,8 +30,8 @@ export function distributeDatasetsFromFunction<Element>(
 ): DistributedDataset<Distributed<Element>> {
   const options = new InputOptions(init);
   if (typeof make !== 'function') {
-    const told = `distributeDatasetsFromFunction takes a function that returns a dataset, got ${quote(make)}; pass a dataset to experimentalDistributeDataset`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `distributeDatasetsFromFunction takes a function that returns a dataset, got ${quote(make)}; pass a dataset to experimentalDistributeDataset`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   const isPerReplica = options.experimentalReplicationMode === 'PER_REPLICA';
   const datasets = (isPerReplica ? contextsOfReplicas(context, devices.length) : [context]).map((each) => {

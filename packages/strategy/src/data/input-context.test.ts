@@ -44,6 +44,6 @@ it('InputContext names the invalid field in the error', () => {
   expect(() => new InputContext({ numReplicasInSync: 0 })).toThrow(
     'numReplicasInSync must be a whole number, 1 or more',
   );
-  const told = 'globalBatchSize must be a whole number, 0 or more, got -1';
-  expect(() => new InputContext().getPerReplicaBatchSize(-1)).toThrow(told);
+  const message = 'globalBatchSize must be a whole number, 0 or more, got -1';
+  expect(() => new InputContext().getPerReplicaBatchSize(-1)).toThrow(message);
 });

@@ -50,8 +50,8 @@ export class InputContext {
     requireWhole('numInputPipelines', numInputPipelines, 1);
     requireWhole('numReplicasInSync', numReplicasInSync, 1);
     if (!(Number.isInteger(inputPipelineId) && inputPipelineId >= 0 && inputPipelineId < numInputPipelines)) {
-      const told = `inputPipelineId must be below the number of pipelines ${numInputPipelines}, got ${quote(inputPipelineId)}`;
-      throw new OutOfRangeError(told);
+      const message = `inputPipelineId must be below the number of pipelines ${numInputPipelines}, got ${quote(inputPipelineId)}`;
+      throw new OutOfRangeError(message);
     }
     this.numInputPipelines = numInputPipelines;
     this.inputPipelineId = inputPipelineId;
@@ -65,8 +65,8 @@ export class InputContext {
   getPerReplicaBatchSize(globalBatchSize: number): number {
     requireWhole('globalBatchSize', globalBatchSize, 0);
     if (globalBatchSize % this.numReplicasInSync === 0) return globalBatchSize / this.numReplicasInSync;
-    const told = `a global batch of ${globalBatchSize} cannot be divided evenly across ${this.numReplicasInSync} replicas`;
-    throw new ValueError('ERR_COLL_VALUE', `${told}: choose a multiple of ${this.numReplicasInSync}`);
+    const message = `a global batch of ${globalBatchSize} cannot be divided evenly across ${this.numReplicasInSync} replicas`;
+    throw new ValueError('ERR_COLL_VALUE', `${message}: choose a multiple of ${this.numReplicasInSync}`);
   }
 
   /** A text such as `InputContext(input pipeline id 0, total: 1)`. */

@@ -99,8 +99,8 @@ function requirePlace({ numWorkers, workerIndex, replicasPerWorker }: WorkerPlac
   requireWhole('numWorkers', numWorkers, 1);
   requireWhole('replicasPerWorker', replicasPerWorker, 1);
   if (numWorkers * replicasPerWorker > mostReplicas) {
-    const told = `numWorkers times replicasPerWorker must be at most ${mostReplicas}, got ${numWorkers * replicasPerWorker}`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `numWorkers times replicasPerWorker must be at most ${mostReplicas}, got ${numWorkers * replicasPerWorker}`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   if (Number.isInteger(workerIndex) && workerIndex >= 0 && workerIndex < numWorkers) return;
   throw new OutOfRangeError(`workerIndex must be below numWorkers ${numWorkers}, got ${quote(workerIndex)}`);

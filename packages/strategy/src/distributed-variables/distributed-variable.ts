@@ -114,9 +114,9 @@ export abstract class DistributedVariable extends Variable implements Distribute
     }
     if (value.isMirrored)
       return this.values.map((_, index) => this.#apart(changeValue(this, change, componentOf(value, index))));
-    const cure = 'reduce the value first, or change the variable inside the replicas';
+    const advice = 'reduce the value first, or change the variable inside the replicas';
     throw new WrongTypeError(
-      `${change} of variable "${this.name}" takes one value for all replicas, got a ${value.kind}: ${cure}`,
+      `${change} of variable "${this.name}" takes one value for all replicas, got a ${value.kind}: ${advice}`,
       { operation: change },
     );
   }

@@ -96,9 +96,9 @@ export class MirroredVariable extends DistributedVariable {
   #changeTogetherSync(change: Change, value: unknown): void {
     const replica = this.#requireReplica(change);
     if (!this.isOfThread) {
-      const cure = `await ${change}(...), or run the replicas in worker threads`;
-      const told = `${change}Sync would block the thread that all replicas share: ${cure}`;
-      throw new RuntimeError('ERR_COLL_CONTEXT', told, { operation: change });
+      const advice = `await ${change}(...), or run the replicas in worker threads`;
+      const message = `${change}Sync would block the thread that all replicas share: ${advice}`;
+      throw new RuntimeError('ERR_COLL_CONTEXT', message, { operation: change });
     }
     const [op, mine] = this.#inThreads(replica, changeValue(this, change, value));
     applyChange(this.primary[tensorSymbol](), change, replica.combineForVariableSync(op, mine));
@@ -125,8 +125,8 @@ export class MirroredVariable extends DistributedVariable {
   /** Makes the change that all replicas of one thread have requested. */
   async #merge([variable, change, value]: readonly unknown[]): Promise<void> {
     if (variable !== this || typeof change !== 'string') {
-      const told = `replicas change different variables, or by different methods: replica 0 changes "${this.name}"`;
-      throw new InternalError('ERR_COLL_MISMATCH', told, { operation: 'mergeCall' });
+      const message = `replicas change different variables, or by different methods: replica 0 changes "${this.name}"`;
+      throw new InternalError('ERR_COLL_MISMATCH', message, { operation: 'mergeCall' });
     }
     this.changeAll(change as Change, await this.#aggregate(change as Change, value));
   }

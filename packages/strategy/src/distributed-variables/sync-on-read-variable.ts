@@ -87,10 +87,10 @@ export class SyncOnReadVariable extends DistributedVariable {
     const { workers } = extended;
     if (this.aggregation === 'ONLY_FIRST_REPLICA') return workers.broadcastSync(this.primary.read(), 0);
     if (this.aggregation === 'NONE') {
-      const told = `variable "${this.name}" has no value across replicas: the aggregation "NONE" has no reduce op`;
+      const message = `variable "${this.name}" has no value across replicas: the aggregation "NONE" has no reduce op`;
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `${told}; read the variable inside the replicas, or create it with another aggregation`,
+        `${message}; read the variable inside the replicas, or create it with another aggregation`,
         {
           operation: 'read',
         },
@@ -111,9 +111,9 @@ export class SyncOnReadVariable extends DistributedVariable {
    */
   #shares(change: Change, value: unknown): unknown {
     if (change !== 'assign') {
-      const cure = 'call the method inside the replicas, or use assign';
-      const told = `${change} of variable "${this.name}" is not defined across replicas for aggregation SUM: ${cure}`;
-      throw new ValueError('ERR_COLL_VALUE', told, { operation: change });
+      const advice = 'call the method inside the replicas, or use assign';
+      const message = `${change} of variable "${this.name}" is not defined across replicas for aggregation SUM: ${advice}`;
+      throw new ValueError('ERR_COLL_VALUE', message, { operation: change });
     }
     const isDistributed = value instanceof DistributedValues && !value.isVariable;
     if (isDistributed && !value.isMirrored) return value;
@@ -127,6 +127,6 @@ export class SyncOnReadVariable extends DistributedVariable {
 }
 
 function noScatter(name: string, change: Change): NotImplementedError {
-  const told = `${change}: variable "${name}" has synchronization ON_READ, which does not support scatter methods`;
-  return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: change });
+  const message = `${change}: variable "${name}" has synchronization ON_READ, which does not support scatter methods`;
+  return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation: change });
 }

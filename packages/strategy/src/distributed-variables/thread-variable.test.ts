@@ -121,11 +121,11 @@ describe('a variable of a replica in its own thread', () => {
   it('cannot be used in cross-replica context', () => {
     const { made } = replicaOf(1, plusTen);
     const variable = made([1], { aggregation: 'SUM' });
-    const told = /^get: variable "w" exists separately in the thread of each replica, here of replica 1/;
+    const message = /^get: variable "w" exists separately in the thread of each replica, here of replica 1/;
     expect(() => runAcross(two, () => variable.read())).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT', operation: 'get' },
-        message: expect.stringMatching(told),
+        message: expect.stringMatching(message),
       }),
     );
   });

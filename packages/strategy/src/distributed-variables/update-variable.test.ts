@@ -243,10 +243,10 @@ describe('requireUpdate', () => {
     [fn, { args: 6 }, 'function fn, 6'],
     [5, { args: [1], kwargs: named }, '5, [1], an object (Object)'],
     [fn, { args: [1], kwargs: 7 }, 'function fn, [1], 7'],
-  ])('quotes the invalid arguments: %j, %j', (given, options, told) => {
+  ])('quotes the invalid arguments: %j, %j', (given, options, message) => {
     const refused = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'update' },
-      message: `update takes a function, a list of args and an object of kwargs, got ${told}`,
+      message: `update takes a function, a list of args and an object of kwargs, got ${message}`,
     };
     expect(() => requireUpdate(given, options)).toThrow(expect.objectContaining(refused));
   });

@@ -46,8 +46,8 @@ export function updateFromReplica(
   if (variable.isOfThread) return updateComponents(variable, fn, { args, kwargs, group });
   const merge = (_: Strategy, what: unknown, merged: readonly unknown[], named: typeof kwargs) => {
     if (what === variable) return updateComponents(variable, fn, { args: merged, kwargs: named, group });
-    const told = `replicas update different variables: replica 0 updates "${variable.name}"; all replicas must update the same variable`;
-    throw new InternalError('ERR_COLL_MISMATCH', told, { operation: 'update' });
+    const message = `replicas update different variables: replica 0 updates "${variable.name}"; all replicas must update the same variable`;
+    throw new InternalError('ERR_COLL_MISMATCH', message, { operation: 'update' });
   };
   return replica.mergeCall(merge, [variable, args, kwargs] as const);
 }
@@ -80,11 +80,11 @@ export function updateRegroup(strategy: Strategy, updates: readonly Structure<un
 /** @throws ValueError unless `variable` is a distributed variable of this strategy */
 export function requireVariable(variable: unknown, strategy: Strategy, method: string): DistributedVariable {
   if (variable instanceof DistributedVariable && variable.strategy === strategy) return variable;
-  const told =
+  const message =
     variable instanceof DistributedVariable
       ? `variable "${variable.name}" belongs to another strategy`
       : `the argument must be a distributed variable of this strategy, got ${variable instanceof DistributedValues ? variable.kind : quote(variable)}`;
-  throw new ValueError('ERR_COLL_VALUE', `${method}: ${told}; create the variable in the scope of the strategy`, {
+  throw new ValueError('ERR_COLL_VALUE', `${method}: ${message}; create the variable in the scope of the strategy`, {
     operation: method,
   });
 }

@@ -47,8 +47,8 @@ export function kubernetesClient(
   const host = variables['KUBERNETES_SERVICE_HOST'];
   const port = variables['KUBERNETES_SERVICE_PORT'] ?? '443';
   if (host === undefined) {
-    const cure = 'pass your own client: { client: { listPods(labelSelector) { … } } }';
-    throw new RuntimeError('ERR_COLL_CLUSTER', `this process does not run in a Kubernetes cluster; ${cure}`);
+    const advice = 'pass your own client: { client: { listPods(labelSelector) { … } } }';
+    throw new RuntimeError('ERR_COLL_CLUSTER', `this process does not run in a Kubernetes cluster; ${advice}`);
   }
   return {
     async listPods(labelSelector) {
@@ -60,8 +60,8 @@ export function kubernetesClient(
         const list = (await answerOf(request({ host, port, path, ca, headers, signal }))) as PodList;
         return list.items?.map(podOf) ?? [];
       } catch (cause) {
-        const told = `the Kubernetes API server returned no list of pods: ${(cause as Error).message}`;
-        throw new RuntimeError('ERR_COLL_CLUSTER', told, { cause });
+        const message = `the Kubernetes API server returned no list of pods: ${(cause as Error).message}`;
+        throw new RuntimeError('ERR_COLL_CLUSTER', message, { cause });
       }
     },
   };

@@ -132,8 +132,8 @@ it('requireSameCopy refuses a module for which the threads have the wrong copy o
     [commonJs, commonJs],
   ] as const)
     requireSameCopy('file:///x.ts', wanted, started);
-  const refused = (told: string) =>
-    expect.objectContaining({ code: 'ERR_COLL_MODULE', message: expect.stringContaining(told) });
+  const refused = (message: string) =>
+    expect.objectContaining({ code: 'ERR_COLL_MODULE', message: expect.stringContaining(message) });
   expect(() => requireSameCopy('file:///x.ts', commonJs, { tsx: undefined })).toThrow(
     refused('file:///x.ts is CommonJS, but the threads of this strategy were started for ES modules'),
   );

@@ -57,8 +57,8 @@ export function loadingOf(modules: readonly string[], own = import.meta.url): Lo
 export function requireSameCopy(module: string, wanted: Loading, started: Loading): void {
   if (isCommonJsIn(wanted) === isCommonJsIn(started)) return;
   const [kind, other] = isCommonJsIn(wanted) ? ['CommonJS', 'ES modules'] : ['an ES module', 'CommonJS'];
-  const told = `${module} is ${kind}, but the threads of this strategy were started for ${other}`;
-  throw new CollError('ERR_COLL_MODULE', `${told}: pass { threads: 'own' } to run it in threads of its own`);
+  const message = `${module} is ${kind}, but the threads of this strategy were started for ${other}`;
+  throw new CollError('ERR_COLL_MODULE', `${message}: pass { threads: 'own' } to run it in threads of its own`);
 }
 
 function isCommonJsIn({ tsx }: Loading): boolean {

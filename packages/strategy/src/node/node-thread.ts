@@ -79,7 +79,7 @@ function threadEntry(beside: string): string {
   const here = fileURLToPath(beside);
   const file = path.join(path.dirname(here), `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`);
   if (existsSync(file)) return pathToFileURL(file).href;
-  const cure =
+  const advice =
     "add an entry replica-thread to the bundle that imports '@coll/strategy/replica-thread' and the plug-ins in use";
-  throw new CollError('ERR_COLL_MODULE', `${file} is missing, the entry module of every replica's thread: ${cure}`);
+  throw new CollError('ERR_COLL_MODULE', `${file} is missing, the entry module of every replica's thread: ${advice}`);
 }

@@ -14,8 +14,8 @@ export function componentOf(arg: unknown, place: number): unknown {
 export function requireNoThreads({ threads, transfer }: RunOptions): void {
   if (threads === undefined && transfer === undefined) return;
   const name = threads === undefined ? 'transfer' : 'threads';
-  const told = `run: the option ${name} is for modules, but the code is a function, which runs in this thread`;
-  throw new ValueError('ERR_COLL_VALUE', `${told}: omit ${name}, or pass the URL of a module`, { operation: 'run' });
+  const message = `run: the option ${name} is for modules, but the code is a function, which runs in this thread`;
+  throw new ValueError('ERR_COLL_VALUE', `${message}: omit ${name}, or pass the URL of a module`, { operation: 'run' });
 }
 
 /** @throws ValueError unless `code` is the URL of a module */

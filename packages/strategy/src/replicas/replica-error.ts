@@ -8,8 +8,8 @@ import { messageOf, quote } from '@coll/core/internal';
  */
 export function annotate(error: unknown, replica: number): Error {
   if (!(error instanceof Error) || !isChangeable(error)) {
-    const told = `replica ${replica}: ${messageOf(error)}`;
-    return new RuntimeError('ERR_COLL_REPLICA', told, { rank: replica, cause: error });
+    const message = `replica ${replica}: ${messageOf(error)}`;
+    return new RuntimeError('ERR_COLL_REPLICA', message, { rank: replica, cause: error });
   }
   if (annotated.has(error)) return error;
   annotated.add(error);

@@ -191,8 +191,8 @@ export class ReplicaScheduler {
     const waits = waiting.map((replica) => `replica ${replica.id} waits in ${nameOf(replica)}`).join(', ');
     const alike = 'all replicas must make the same calls in the same order';
     const { begun } = this.arrivals;
-    const told = `replicas made different numbers of collectives: replica ${gone.id} has ended after ${begun} while ${waits}, collective ${begun + 1} of the run; ${alike}`;
-    const error = new RuntimeError('ERR_COLL_MERGE', told, { rank: gone.id, operation: nameOf(first) });
+    const message = `replicas made different numbers of collectives: replica ${gone.id} has ended after ${begun} while ${waits}, collective ${begun + 1} of the run; ${alike}`;
+    const error = new RuntimeError('ERR_COLL_MERGE', message, { rank: gone.id, operation: nameOf(first) });
     this.fail(error);
     throw error;
   }

@@ -38,13 +38,13 @@ export function nextVariable(replica: FrameReplica, traits: VariableTraits, make
   if (localIdOf(replica) === 0) made.push(make());
   const variable = made[count];
   if (!variable) {
-    const told = `replica ${id} creates a variable that replica ${id - localIdOf(replica)} has not created: all replicas must create the same variables`;
-    throw new RuntimeError('ERR_COLL_CONTEXT', told, { rank: id });
+    const message = `replica ${id} creates a variable that replica ${id - localIdOf(replica)} has not created: all replicas must create the same variables`;
+    throw new RuntimeError('ERR_COLL_CONTEXT', message, { rank: id });
   }
   const [first, mine] = [variable, traits].map(textOf);
   if (first !== mine) {
-    const told = `replica ${id - localIdOf(replica)} creates ${first}, replica ${id} creates ${mine}; all replicas must create the same variables`;
-    throw new InternalError('ERR_COLL_MISMATCH', told, { rank: id });
+    const message = `replica ${id - localIdOf(replica)} creates ${first}, replica ${id} creates ${mine}; all replicas must create the same variables`;
+    throw new InternalError('ERR_COLL_MISMATCH', message, { rank: id });
   }
   counts.set(replica, count + 1);
   return variable;

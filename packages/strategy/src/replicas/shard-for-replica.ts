@@ -65,6 +65,6 @@ function requireContext(context: Context): Context {
   const { numReplicasInSync, replicaIdInSyncGroup, devices } = Object(context) as Partial<Context>;
   const isContext = Number.isInteger(numReplicasInSync) && Number.isInteger(replicaIdInSyncGroup);
   if (isContext && Array.isArray(devices)) return context;
-  const told = `shardForReplica: context must be the context of a replica, got ${quote(context)}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
+  const message = `shardForReplica: context must be the context of a replica, got ${quote(context)}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }

@@ -23,9 +23,13 @@ describe('the options of run', () => {
     [{ signal: 5 }, 'signal'],
     [{ threads: 'new' }, `run: threads must be 'kept' or 'own', got "new"`],
     [{ transfer: 1 }, 'run: transfer must be true or false, got 1'],
-  ])('are refused if invalid: %j', (options, told) => {
+  ])('are refused if invalid: %j', (options, message) => {
     expect(() => argumentsOf(options as never)).toThrow(
-      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) }),
+      expect.objectContaining({
+        name: 'ValueError',
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining(message),
+      }),
     );
   });
 });

@@ -67,8 +67,8 @@ export function commonDType(components: readonly Tensor[]): DType {
   const [{ dtype }] = components as readonly [Tensor];
   const rank = components.findIndex((component) => component.dtype !== dtype);
   if (rank < 0) return dtype;
-  const told = `reduce: replica 0 has ${dtype}, replica ${rank} has ${components[rank]?.dtype}; all must have the same dtype`;
-  throw new InternalError('ERR_COLL_DTYPE_MISMATCH', told, { operation: 'reduce', rank });
+  const message = `reduce: replica 0 has ${dtype}, replica ${rank} has ${components[rank]?.dtype}; all must have the same dtype`;
+  throw new InternalError('ERR_COLL_DTYPE_MISMATCH', message, { operation: 'reduce', rank });
 }
 
 /**
@@ -89,8 +89,8 @@ export async function countAcross(
   const { data } = await workers.allReduceFor('count', ReduceOp.SUM, asTensor(own), call);
   const found = dtypes.filter((_, index) => data[index] !== 0);
   if (found.length === 1) return Number(data[dtypes.length]);
-  const told = `reduce: the values of the workers have the dtypes ${found.join(', ')}; all must have the same dtype`;
-  throw new InternalError('ERR_COLL_DTYPE_MISMATCH', told, { operation: 'reduce' });
+  const message = `reduce: the values of the workers have the dtypes ${found.join(', ')}; all must have the same dtype`;
+  throw new InternalError('ERR_COLL_DTYPE_MISMATCH', message, { operation: 'reduce' });
 }
 
 /**

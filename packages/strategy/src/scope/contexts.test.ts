@@ -163,13 +163,13 @@ describe('the replica context', () => {
   });
 
   it('has the replica id and the device', async () => {
-    const told = await one.run((replica) => ({
+    const results = await one.run((replica) => ({
       id: replica.replicaIdInSyncGroup,
       of: replica.numReplicasInSync,
       devices: replica.devices,
       isOurs: replica.strategy === one,
     }));
-    expect(one.experimentalLocalResults(told)).toEqual([
+    expect(one.experimentalLocalResults(results)).toEqual([
       { id: 0, of: 2, devices: ['/job:localhost/replica:0/task:0/device:CPU:0'], isOurs: true },
       { id: 1, of: 2, devices: ['/job:localhost/replica:0/task:0/device:CPU:1'], isOurs: true },
     ]);
@@ -290,22 +290,22 @@ describe('the error for a method called in the wrong context', () => {
   ];
 
   it.each([...calls, ...more])('names %s if another strategy is current', async (method, call) => {
-    const told = new RegExp(`^Mixing different strategies: ${method} of a MirroredStrategy was called`);
-    await expectContextError(() => other.scope(() => call(one)), told, method);
+    const message = new RegExp(`^Mixing different strategies: ${method} of a MirroredStrategy was called`);
+    await expectContextError(() => other.scope(() => call(one)), message, method);
   });
 
   it.each(calls)('names %s of the default strategy', async (method, call) => {
-    const told = new RegExp(`^Mixing different strategies: ${method} of a DefaultStrategy was called`);
-    await expectContextError(() => other.scope(() => call(byDefault)), told, method);
+    const message = new RegExp(`^Mixing different strategies: ${method} of a DefaultStrategy was called`);
+    await expectContextError(() => other.scope(() => call(byDefault)), message, method);
   });
 
   it.each([...calls, ...more].filter(([method]) => method !== 'update'))(
     'names %s inside a replica of its strategy',
     async (method, call) => {
-      const told = new RegExp(
+      const message = new RegExp(
         `^replica 0: ${method} requires being in cross-replica context: inside replica functions use the replica context`,
       );
-      await expectContextError(() => one.run(async () => void (await call(one))), told, method);
+      await expectContextError(() => one.run(async () => void (await call(one))), message, method);
     },
   );
 
@@ -320,8 +320,8 @@ describe('the error for a method called in the wrong context', () => {
     ['mergeCall', (replica) => replica.mergeCall(() => 1)],
   ])('names the method %s of a replica context that is called outside its replica', async (method, call) => {
     const replicas = one.experimentalLocalResults(await one.run((replica) => replica)) as readonly ReplicaContext[];
-    const told = `^${method} must be called inside a replica function, not in cross-replica context`;
-    await expectContextError(() => one.scope(() => call(replicas[1] as ReplicaContext)), new RegExp(told), method);
+    const message = `^${method} must be called inside a replica function, not in cross-replica context`;
+    await expectContextError(() => one.scope(() => call(replicas[1] as ReplicaContext)), new RegExp(message), method);
     const from = new RegExp(
       `${method} was called on the context of replica 1 by replica 0; each replica must use its own context`,
     );

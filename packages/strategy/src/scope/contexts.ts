@@ -147,8 +147,8 @@ export function requireCrossReplica(strategy: FrameStrategy, method: string): vo
   if (!frame) return;
   if (frame.strategy !== strategy) throw mixing(strategy, method, frame.strategy);
   if (!frame.replica) return;
-  const cure = 'inside replica functions use the replica context (allReduce, allGather, mergeCall)';
-  throw new RuntimeError('ERR_COLL_CONTEXT', `${method} requires being in cross-replica context: ${cure}`, {
+  const advice = 'inside replica functions use the replica context (allReduce, allGather, mergeCall)';
+  throw new RuntimeError('ERR_COLL_CONTEXT', `${method} requires being in cross-replica context: ${advice}`, {
     operation: method,
   });
 }
@@ -159,16 +159,16 @@ export function requireReplica(replica: FrameReplica, method: string): void {
   if (frame?.replica === replica) return;
   if (frame && frame.strategy !== replica.strategy) throw mixing(replica.strategy, method, frame.strategy);
   const here = frame?.replica?.replicaIdInSyncGroup;
-  const told =
+  const message =
     here === undefined
       ? `${method} must be called inside a replica function, not in cross-replica context`
       : `${method} was called on the context of replica ${replica.replicaIdInSyncGroup} by replica ${here}; each replica must use its own context`;
-  throw new RuntimeError('ERR_COLL_CONTEXT', told, { operation: method });
+  throw new RuntimeError('ERR_COLL_CONTEXT', message, { operation: method });
 }
 
 export function mixing(strategy: FrameStrategy, method: string, inCharge: FrameStrategy): RuntimeError {
-  const told = `${method} of a ${strategy.constructor.name} was called in the scope of another ${inCharge.constructor.name}`;
-  return new RuntimeError('ERR_COLL_CONTEXT', `Mixing different strategies: ${told}`, { operation: method });
+  const message = `${method} of a ${strategy.constructor.name} was called in the scope of another ${inCharge.constructor.name}`;
+  return new RuntimeError('ERR_COLL_CONTEXT', `Mixing different strategies: ${message}`, { operation: method });
 }
 
 function scopeFrame(): Frame | undefined {

@@ -36,8 +36,8 @@ function isBareWithoutDevice(destinations: unknown): boolean {
  */
 export function placedValues({ values }: DistributedValues, replicas: readonly string[]): PerReplica<Value> {
   if (values.length !== replicas.length) {
-    const told = `a value of ${values.length} components cannot be reduced over ${replicas.length} replicas`;
-    throw new ValueError('ERR_COLL_VALUE', told, { operation: 'reduce' });
+    const message = `a value of ${values.length} components cannot be reduced over ${replicas.length} replicas`;
+    throw new ValueError('ERR_COLL_VALUE', message, { operation: 'reduce' });
   }
   return new PerReplica(
     values.map((item, replica) => {
@@ -71,8 +71,8 @@ export function requirePairs(pairs: unknown): readonly (readonly [value: unknown
   return list;
 }
 
-function badPairs(told: string): ValueError {
-  return new ValueError('ERR_COLL_VALUE', told, { operation: 'batch-reduce' });
+function badPairs(message: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', message, { operation: 'batch-reduce' });
 }
 
 /** The first distributed value in a structure. */

@@ -41,8 +41,8 @@ export async function reduceNonDistributed({
     return zeros(dense.dtype, dense.shape);
   if (op === ReduceOp.MEAN || op === ReduceOp.MIN || op === ReduceOp.MAX) return value as Structure<unknown>;
   if (replicas !== 1) {
-    const told = `A non-distributed value ${quote(value)} cannot be reduced with the given reduce op ${op} over ${replicas} replicas`;
-    throw new ValueError('ERR_COLL_VALUE', `${told}: let each replica pass its own value, or use MEAN`, {
+    const message = `A non-distributed value ${quote(value)} cannot be reduced with the given reduce op ${op} over ${replicas} replicas`;
+    throw new ValueError('ERR_COLL_VALUE', `${message}: let each replica pass its own value, or use MEAN`, {
       operation: 'reduce',
     });
   }

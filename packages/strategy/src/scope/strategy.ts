@@ -247,8 +247,8 @@ export abstract class Strategy {
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
     if (typeof make !== 'function') {
-      const told = `experimentalDistributeValuesFromFunction takes a function, got ${quote(make)}`;
-      throw new ValueError('ERR_COLL_VALUE', told);
+      const message = `experimentalDistributeValuesFromFunction takes a function, got ${quote(make)}`;
+      throw new ValueError('ERR_COLL_VALUE', message);
     }
     const { numReplicasInSync } = this;
     const { firstReplica } = this.extended;

@@ -87,8 +87,8 @@ export function inCrossReplicaContext(): boolean {
  */
 export function experimentalSetStrategy(strategy: Strategy | null | undefined): void {
   if (strategy && !(strategy instanceof Strategy)) {
-    const told = `experimentalSetStrategy takes a strategy, or null to unset it, got ${quote(strategy)}`;
-    throw new ValueError('ERR_COLL_VALUE', told);
+    const message = `experimentalSetStrategy takes a strategy, or null to unset it, got ${quote(strategy)}`;
+    throw new ValueError('ERR_COLL_VALUE', message);
   }
   setOutside(strategy && strategy !== defaultStrategy ? { strategy } : undefined);
 }

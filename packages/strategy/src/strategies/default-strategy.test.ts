@@ -7,13 +7,16 @@ const { extended } = strategy;
 
 describe('the default strategy', () => {
   it('has no devices and no ops, and reports what is missing', async () => {
-    const told = (what: string) => `the default strategy does not support ${what}; enter the scope of a strategy`;
+    const messageFor = (what: string) => `the default strategy does not support ${what}; enter the scope of a strategy`;
     expect(() => extended.workerDevices).toThrow(
-      expect.objectContaining({ code: 'ERR_COLL_CONTEXT', message: expect.stringContaining(told('workerDevices')) }),
+      expect.objectContaining({
+        code: 'ERR_COLL_CONTEXT',
+        message: expect.stringContaining(messageFor('workerDevices')),
+      }),
     );
     await expect(extended.replicaOps()).rejects.toMatchObject({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' },
-      message: expect.stringContaining(told('crossDeviceOps')),
+      message: expect.stringContaining(messageFor('crossDeviceOps')),
     });
     expect(extended.defaultDevice).toBe('cpu:0');
   });

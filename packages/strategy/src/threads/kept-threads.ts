@@ -101,8 +101,8 @@ export class KeptThreads {
 
   #requireOpen(): void {
     if (!this.#isClosed) return;
-    const told = 'run: this strategy was closed; create a new one';
-    throw new RuntimeError('ERR_COLL_CLOSED', told, { operation: 'run' });
+    const message = 'run: this strategy was closed; create a new one';
+    throw new RuntimeError('ERR_COLL_CLOSED', message, { operation: 'run' });
   }
 }
 

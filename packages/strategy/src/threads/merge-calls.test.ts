@@ -18,10 +18,10 @@ describe('requireMergeCall', () => {
     [[fn, 6 as never], 'function fn, 6'],
     [[5 as never, [1], named], '5, [1], an object (Object)'],
     [[fn, [1], 7 as never], 'function fn, [1], 7'],
-  ])('quotes the invalid arguments: %j', (given, told) => {
+  ])('quotes the invalid arguments: %j', (given, message) => {
     const refused = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'mergeCall' },
-      message: `mergeCall takes a function, a list of arguments and an object of named arguments, got ${told}`,
+      message: `mergeCall takes a function, a list of arguments and an object of named arguments, got ${message}`,
     };
     expect(() => requireMergeCall(...given)).toThrow(expect.objectContaining(refused));
   });

@@ -52,6 +52,6 @@ export function watchReplicas({ firstReplica, waiting, hasFailed }: ReplicaStall
   const endChecks = host.every(seconds * 250, check);
   return () => {
     endChecks();
-    if (reporter.isTold) reporter.check(undefined, !hasFailed());
+    if (reporter.isReported) reporter.check(undefined, !hasFailed());
   };
 }

@@ -60,7 +60,7 @@ export class ReplicaThreads implements ReplicaListener {
   /** What ended the threads. */
   #failure: { readonly error: unknown } | undefined;
   /** Whether the failure was thrown by a run or logged. */
-  #isTold = false;
+  #isReported = false;
   #isEnding = false;
 
   /**
@@ -144,9 +144,9 @@ export class ReplicaThreads implements ReplicaListener {
   async end(grace = graceMillis.afterSuccess): Promise<void> {
     this.#isEnding = true;
     await Promise.all(this.#threads.map((thread) => thread.end(grace)));
-    if (this.#failure && !this.#isTold)
+    if (this.#failure && !this.#isReported)
       log('warn', `a thread failed after its latest run: ${messageOf(this.#failure.error)}`);
-    this.#isTold = true;
+    this.#isReported = true;
   }
 
   message(replica: number, message: ReplicaMessage): void {
@@ -174,7 +174,7 @@ export class ReplicaThreads implements ReplicaListener {
   /** Ends all threads because of an error. @throws that error */
   async #ended(error: unknown, { others }: Step): Promise<never> {
     this.#failure ??= { error };
-    this.#isTold = true;
+    this.#isReported = true;
     // Notifies other workers before threads are terminated, so that they receive this error and not
     // one about lost threads.
     others?.fail(error);
@@ -232,6 +232,6 @@ export function abortedBefore({ reason }: AbortSignal): AbortedError {
 }
 
 function exited(id: number, code: number): RuntimeError {
-  const told = `replica ${id}: its thread ended with exit code ${code} between two runs`;
-  return new RuntimeError('ERR_COLL_REPLICA', told, { rank: id });
+  const message = `replica ${id}: its thread ended with exit code ${code} between two runs`;
+  return new RuntimeError('ERR_COLL_REPLICA', message, { rank: id });
 }

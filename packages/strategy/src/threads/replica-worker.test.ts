@@ -12,14 +12,14 @@ const { name, module } = ring;
 /** Starts the thread of one replica with this function, and records its messages and output. */
 function workerOf(replica: string, { home, firstReplica = 0, ...more }: Partial<ThreadStart & RunMessage> = {}) {
   const heard: unknown[] = [];
-  const told: unknown[] = [];
+  const posted: unknown[] = [];
   const exited = new Latch();
   let crash: unknown;
   let whenHeard = () => {};
   const listener: ReplicaListener = {
     message: (_, message) => {
       heard.push(message.type);
-      told.push(message);
+      posted.push(message);
       whenHeard();
     },
     exit: (_, code, error) => {
@@ -55,7 +55,7 @@ function workerOf(replica: string, { home, firstReplica = 0, ...more }: Partial<
     expect(await exited.opens(10_000)).toBe(true);
     return crash;
   };
-  return { worker, run, heard, told, message, ended };
+  return { worker, run, heard, posted, message, ended };
 }
 
 // Fakes only the timers that wait for a thread; the threads themselves run in real time.
@@ -167,11 +167,11 @@ describe('the thread of a replica', () => {
 
   it('reports uncaught errors with their class and the replica number', async () => {
     const code = "() => { setTimeout(() => { throw new RangeError('late'); }); return new Promise(() => {}); }";
-    const { told, heard, ended } = workerOf(code, { firstReplica: 4 });
+    const { posted, heard, ended } = workerOf(code, { firstReplica: 4 });
     expect(await ended()).toMatchObject({ name: 'RangeError', message: expect.stringContaining('late') });
     expect(heard).toEqual(['error', 1]);
     const error = { name: 'RangeError', message: 'replica 4: late', fields: { rank: 4 } };
-    expect(told).toMatchObject([{ type: 'error', error: [error] }]);
+    expect(posted).toMatchObject([{ type: 'error', error: [error] }]);
   });
 
   it('does not report an uncaught exception if the module has a listener for such exceptions', async () => {
@@ -179,18 +179,18 @@ describe('the thread of a replica', () => {
       process.on('uncaughtException', () => resolve('caught'));
       setTimeout(() => { throw new RangeError('late'); });
     })`;
-    const { told, heard, ended } = workerOf(code);
+    const { posted, heard, ended } = workerOf(code);
     expect(await ended()).toBeUndefined();
     expect(heard).toEqual(['result', 0]);
-    expect(told).toEqual([{ type: 'result', value: 'caught', canGoOn: true, printed: 0 }]);
+    expect(posted).toEqual([{ type: 'result', value: 'caught', canGoOn: true, printed: 0 }]);
   });
 
   it('has the plug-in of its strategy', async () => {
     const absent = { plugin: { name: 'absent', module: 'data:text/javascript,', options: undefined } };
-    const { told, ended } = workerOf('() => 1', { home: absent });
+    const { posted, ended } = workerOf('() => 1', { home: absent });
     await ended();
     const message = expect.stringContaining('exports no plug-in called "absent"');
-    expect(told).toMatchObject([{ type: 'error', error: [{ message }] }]);
+    expect(posted).toMatchObject([{ type: 'error', error: [{ message }] }]);
   });
 
   it.each([
@@ -209,9 +209,9 @@ describe('the thread of a replica', () => {
     ['other', 'export default () => 6;', { error: { message: /exports no function called other: export default/ } }],
   ])('calls the function %s of the module %j', async (exportName, code, expected) => {
     const module = `data:text/javascript,${encodeURIComponent(code)}`;
-    const { told, ended } = workerOf('', { exportName, module });
+    const { posted, ended } = workerOf('', { exportName, module });
     await ended();
-    const [message] = told as { error?: { message: string }[] }[];
+    const [message] = posted as { error?: { message: string }[] }[];
     if ('type' in expected) expect(message).toEqual(expected);
     else expect(message?.error?.[0]?.message).toMatch(expected.error?.message as RegExp);
   });

@@ -23,7 +23,7 @@ export interface ReplicaListener {
 export class ReplicaWorker {
   readonly #thread: HostThread;
   /** Opens when the result or error of the latest run has arrived. */
-  #told = new Latch();
+  #reported = new Latch();
   /** Opens when all output of the thread has arrived. */
   readonly #printed = new Latch();
   readonly #exited = new Latch();
@@ -36,16 +36,16 @@ export class ReplicaWorker {
   /** @throws RuntimeError for options of the plug-in that cannot be posted */
   constructor(start: ThreadStart, loading: Loading, listener: ReplicaListener) {
     const { replica } = start;
-    this.#told.open();
+    this.#reported.open();
     this.#thread = startThread(start, loading, {
       message: (message: FromReplica) => {
-        if (message.type === 'result' || message.type === 'error') this.#told.open();
+        if (message.type === 'result' || message.type === 'error') this.#reported.open();
         if (message.type === 'end') this.#printed.open();
         else listener.message(replica, message);
       },
       print: () => this.#whenPrinted(),
       exit: (code, error) => {
-        for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
+        for (const latch of [this.#reported, this.#printed, this.#exited]) latch.open();
         listener.exit(replica, code, error);
       },
     });
@@ -54,7 +54,7 @@ export class ReplicaWorker {
 
   /** Asks the thread to call a function. @throws RuntimeError for arguments that cannot be posted */
   run(message: RunMessage, moved: readonly ArrayBuffer[]): void {
-    this.#told = new Latch();
+    this.#reported = new Latch();
     this.#thread.keepAlive(true);
     this.tell(message, 'an argument of a replica', moved);
   }
@@ -89,7 +89,7 @@ export class ReplicaWorker {
     this.#thread.keepAlive(true);
     this.tell({ type: 'close' }, 'the end');
     const hasEnded =
-      (await this.#told.opens(graceMillis)) &&
+      (await this.#reported.opens(graceMillis)) &&
       (await this.#opensWhilePrinting(this.#printed)) &&
       (await this.#exited.opens(graceMillis));
     if (!hasEnded) await this.#thread.terminate();

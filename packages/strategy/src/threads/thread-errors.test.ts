@@ -14,7 +14,7 @@ const classes = Object.values(core).filter(
 
 describe('an error posted between threads', () => {
   it.each(classes)('keeps its class: $name', (errorClass) => {
-    const error = new errorClass('ERR_COLL_VALUE', 'told', { rank: 2, operation: 'reduce', cause: 'why' });
+    const error = new errorClass('ERR_COLL_VALUE', 'no memory', { rank: 2, operation: 'reduce', cause: 'why' });
     const arrived = posted(error);
     expect(arrived.constructor).toBe(errorClass);
     expect(arrived).toMatchObject({
@@ -24,7 +24,7 @@ describe('an error posted between threads', () => {
       operation: 'reduce',
       cause: 'why',
     });
-    expect([arrived.message, arrived.stack]).toEqual(['told', error.stack]);
+    expect([arrived.message, arrived.stack]).toEqual(['no memory', error.stack]);
   });
 
   it('has one of the tested classes', () => {
@@ -46,7 +46,7 @@ describe('an error posted between threads', () => {
   it.each([TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, Error])(
     'keeps its class: %o',
     (errorClass) => {
-      const arrived = posted(new errorClass('told'));
+      const arrived = posted(new errorClass('no memory'));
       expect(arrived.constructor).toBe(errorClass);
       expect(arrived).not.toHaveProperty('code');
       expect(arrived).not.toHaveProperty('cause');
@@ -68,16 +68,18 @@ describe('an error posted between threads', () => {
   });
 
   it('has an own name property only if its class does not provide the name', () => {
-    expect(Object.hasOwn(posted(new RangeError('told')), 'name')).toBe(false);
-    const odd = posted(Object.assign(new Error('told'), { name: 'OddError' }));
+    expect(Object.hasOwn(posted(new RangeError('no memory')), 'name')).toBe(false);
+    const odd = posted(Object.assign(new Error('no memory'), { name: 'OddError' }));
     const descriptor = { value: 'OddError', configurable: true, writable: true, enumerable: false };
     expect(Object.getOwnPropertyDescriptor(odd, 'name')).toEqual(descriptor);
-    const [encoded] = encodeError(Object.assign(new Error('told'), { name: 'OddError', tries: 5n, at: new Date(0) }));
+    const [encoded] = encodeError(
+      Object.assign(new Error('no memory'), { name: 'OddError', tries: 5n, at: new Date(0) }),
+    );
     expect(encoded?.fields).toEqual({ tries: 5n });
   });
 
   it('without a stack gets the stack of the receiving thread', () => {
-    expect(posted(Object.assign(new Error('told'), { stack: undefined })).stack).toMatch(/^Error: told\n/);
+    expect(posted(Object.assign(new Error('no memory'), { stack: undefined })).stack).toMatch(/^Error: no memory\n/);
   });
 
   it('of a class that a plug-in derived is still a CollError', () => {

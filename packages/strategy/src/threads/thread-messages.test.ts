@@ -12,8 +12,9 @@ const messageOf = (value: unknown) => {
 };
 
 it('post() names the value that cannot be posted, with the source of a short function', () => {
-  const told = 'a report cannot be sent to another thread (() => 1 could not be cloned.); use plain data and tensors';
-  expect(messageOf(() => 1)).toBe(told);
+  const message =
+    'a report cannot be sent to another thread (() => 1 could not be cloned.); use plain data and tensors';
+  expect(messageOf(() => 1)).toBe(message);
 });
 
 it('post() shortens the source of a long function', () => {
@@ -21,9 +22,9 @@ it('post() shortens the source of a long function', () => {
     const text = 'a source of several lines, and of more characters than a message should have';
     return text;
   }
-  const told = messageOf({ long });
-  expect(told).toMatch(
+  const message = messageOf({ long });
+  expect(message).toMatch(
     /^a report cannot be sent to another thread \(function long\(\) ?{ … could not be cloned\.\); use/,
   );
-  expect(told).not.toContain('\n');
+  expect(message).not.toContain('\n');
 });

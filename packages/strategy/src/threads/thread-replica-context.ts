@@ -92,8 +92,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     } catch (cause) {
       const { code, message, operation } = cause as CollError;
       if (!isMismatch(code)) return false;
-      const told = `replicas made different numbers of collectives: replica ${id} has ended after ${this.calls} while another replica waits in collective ${this.calls + 1} of the run`;
-      throw new RuntimeError('ERR_COLL_MERGE', `${told}: ${message}`, { rank: id, operation, cause });
+      const text = `replicas made different numbers of collectives: replica ${id} has ended after ${this.calls} while another replica waits in collective ${this.calls + 1} of the run`;
+      throw new RuntimeError('ERR_COLL_MERGE', `${text}: ${message}`, { rank: id, operation, cause });
     }
   }
 
@@ -174,8 +174,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
 
   #requireRun(method: string): void {
     if (!this.#isBetweenRuns) return;
-    const cure = 'make this call before the function of the replica returns';
-    throw new RuntimeError('ERR_COLL_CLOSED', `${method}: the run of this replica has ended: ${cure}`, {
+    const advice = 'make this call before the function of the replica returns';
+    throw new RuntimeError('ERR_COLL_CLOSED', `${method}: the run of this replica has ended: ${advice}`, {
       operation: method,
       rank: this.replicaIdInSyncGroup,
     });
@@ -195,8 +195,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
 
   protected override groupFor(method: string): ReplicaGroup {
     if (this.group) return this.group;
-    const told = `${this.#ops.name} cannot ${method} inside a replica, because it was created without a world`;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: method });
+    const message = `${this.#ops.name} cannot ${method} inside a replica, because it was created without a world`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation: method });
   }
 
   #say(message: FromReplica, what: string, moved?: readonly ArrayBuffer[]): void {

@@ -74,9 +74,9 @@ describe('the error of a run', () => {
 
   it('is the reported error, not the later exit of the thread', async () => {
     const started = runOf(2);
-    started.say(1, failed(new RangeError('told')));
+    started.say(1, failed(new RangeError('no memory')));
     started.run.exit(1, 1, new Error('as it arrives by itself'));
-    expect(await failureOf(started)).toMatchObject({ message: 'told' });
+    expect(await failureOf(started)).toMatchObject({ message: 'no memory' });
   });
 
   it('is the exit of the thread if the replica reported nothing', async () => {
@@ -143,12 +143,12 @@ describe('the error of a run', () => {
 
   it('is the explanation of another worker, if calls differ and it arrives within half a second', async () => {
     const different = failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree'));
-    const [told, untold] = [runOf(1, { hasOthers: true }), runOf(1, { hasOthers: true })];
-    for (const { say } of [told, untold]) say(0, different);
+    const [reporting, silent] = [runOf(1, { hasOthers: true }), runOf(1, { hasOthers: true })];
+    for (const { say } of [reporting, silent]) say(0, different);
     vi.advanceTimersByTime(499);
-    told.run.fail(new RuntimeError('ERR_COLL_MERGE', 'replica 1 has ended'));
-    expect(await failureOf(told)).toMatchObject({ message: 'replica 1 has ended' });
-    expect(await failureOf(untold)).toMatchObject({ message: 'ranks disagree' });
+    reporting.run.fail(new RuntimeError('ERR_COLL_MERGE', 'replica 1 has ended'));
+    expect(await failureOf(reporting)).toMatchObject({ message: 'replica 1 has ended' });
+    expect(await failureOf(silent)).toMatchObject({ message: 'ranks disagree' });
   });
 
   it.each([5, undefined])('is the closed-group error itself if a replica finds rank %s closed', async (rank) => {

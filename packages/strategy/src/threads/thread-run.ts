@@ -44,7 +44,7 @@ export class ThreadRun {
   readonly #merges: MergeCalls;
   readonly #notes: (RunNote | undefined)[] = [];
   readonly #done = new Map<number, unknown>();
-  readonly #hasToldError = new Set<number>();
+  readonly #hasReported = new Set<number>();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
@@ -76,12 +76,12 @@ export class ThreadRun {
   }
 
   exit(replica: number, code: number, error: unknown): void {
-    if (this.#hasToldError.has(replica) || (this.#done.has(replica) && error === undefined)) return;
+    if (this.#hasReported.has(replica) || (this.#done.has(replica) && error === undefined)) return;
     const id = this.#idOf(replica);
-    const told = `replica ${id}: its thread ended with exit code ${code} before it returned`;
+    const message = `replica ${id}: its thread ended with exit code ${code} before it returned`;
     this.#hearError(
       replica,
-      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: id }) : annotate(error, id),
+      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', message, { rank: id }) : annotate(error, id),
     );
   }
 
@@ -126,7 +126,7 @@ export class ThreadRun {
         this.#resolveOnceDone();
         return;
       case 'error':
-        this.#hasToldError.add(replica);
+        this.#hasReported.add(replica);
         this.#hearError(replica, decodeError(message.error));
     }
   }
@@ -157,7 +157,7 @@ export class ThreadRun {
     const { code, rank } = error as Partial<CollError>;
     // Another replica may report the cause of this error later, and that must be reported instead.
     const isConsequence = code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica);
-    const mayBeExplained = isMismatch(code) && !this.#haveAllToldErrors;
+    const mayBeExplained = isMismatch(code) && !this.#haveAllReported;
     const isDeparture = code === 'ERR_COLL_CLOSED' && this.#replicas.hasOthers;
     const fail = () => this.#fail(replica, this.#explained(replica, error));
     if (isDeparture) this.#timers.push(setTimeout(fail, departureMillis));
@@ -175,12 +175,12 @@ export class ThreadRun {
     const merging = this.#merges.replicas;
     if (code === 'ERR_COLL_MERGE' && merging.length > 0) return this.#mergesDiffer(replica, error);
     if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {
-      const told = `replicas made different numbers of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; all replicas must make the same number of steps`;
-      return new RuntimeError('ERR_COLL_MERGE', told, { rank, operation, cause: error });
+      const message = `replicas made different numbers of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; all replicas must make the same number of steps`;
+      return new RuntimeError('ERR_COLL_MERGE', message, { rank, operation, cause: error });
     }
     if (merging.length === 0 || !isMismatch(code)) return error;
-    const told = `replicas make different calls: replica ${this.#idsOf(merging)} calls mergeCall, but not all replicas do`;
-    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
+    const message = `replicas make different calls: replica ${this.#idsOf(merging)} calls mergeCall, but not all replicas do`;
+    return new InternalError('ERR_COLL_MISMATCH', `${message}; ${error.message}`, {
       cause: error,
       operation: 'mergeCall',
     });
@@ -190,13 +190,13 @@ export class ThreadRun {
   #mergesDiffer(ended: number, cause?: Error): RuntimeError {
     const [rank, others] = [this.#idOf(ended), this.#idsOf(this.#merges.replicas)];
     const { begun } = this.#merges;
-    const told = `replicas made different numbers of merge calls: replica ${rank} has ended after ${begun} while replica ${others} waits in merge call ${begun + 1} of the run`;
-    const cure = 'all replicas must make the same calls in the same order';
-    return new RuntimeError('ERR_COLL_MERGE', `${told}; ${cure}`, { rank, operation: 'mergeCall', cause });
+    const message = `replicas made different numbers of merge calls: replica ${rank} has ended after ${begun} while replica ${others} waits in merge call ${begun + 1} of the run`;
+    const advice = 'all replicas must make the same calls in the same order';
+    return new RuntimeError('ERR_COLL_MERGE', `${message}; ${advice}`, { rank, operation: 'mergeCall', cause });
   }
 
-  get #haveAllToldErrors(): boolean {
-    return !this.#replicas.hasOthers && this.#hasToldError.size === this.#replicas.group.size;
+  get #haveAllReported(): boolean {
+    return !this.#replicas.hasOthers && this.#hasReported.size === this.#replicas.group.size;
   }
 
   #idOf(replica: number): number {

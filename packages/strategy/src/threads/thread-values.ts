@@ -81,8 +81,8 @@ function encodeMoving(value: unknown, used: Set<ArrayBuffer>): Encoded {
 }
 
 function notMovable(why: string): ValueError {
-  const cure = 'give each replica its own arrays in a PerReplica, or omit transfer';
-  return new ValueError('ERR_COLL_VALUE', `run: transfer cannot move the arguments, because ${why}: ${cure}`, {
+  const advice = 'give each replica its own arrays in a PerReplica, or omit transfer';
+  return new ValueError('ERR_COLL_VALUE', `run: transfer cannot move the arguments, because ${why}: ${advice}`, {
     operation: 'run',
   });
 }
@@ -155,8 +155,8 @@ export function decode(value: unknown): unknown {
 }
 
 function foreignStays(kind: string): RuntimeError {
-  const cure = 'send its elements, await tensor.data() or tensor.dataSync(), and its shape';
-  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `${kind} cannot be sent to another thread: ${cure}`);
+  const advice = 'send its elements, await tensor.data() or tensor.dataSync(), and its shape';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `${kind} cannot be sent to another thread: ${advice}`);
 }
 
 function isReplicaContext(value: unknown): boolean {
@@ -164,11 +164,11 @@ function isReplicaContext(value: unknown): boolean {
 }
 
 function contextStays(): RuntimeError {
-  const told = 'a replica context cannot be sent to another thread: a replica must return values, not its context';
-  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', told);
+  const message = 'a replica context cannot be sent to another thread: a replica must return values, not its context';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', message);
 }
 
 function variableStays({ name }: Variable): RuntimeError {
-  const cure = 'send the result of read(), and create a variable from it in the other thread';
-  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `variable "${name}" cannot be sent to another thread: ${cure}`);
+  const advice = 'send the result of read(), and create a variable from it in the other thread';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `variable "${name}" cannot be sent to another thread: ${advice}`);
 }

@@ -121,6 +121,6 @@ function requireNoZero(value: Value, traits: VariableTraits): void {
     throw unfit(traits, 'scatterDiv', 'integers cannot be divided by zero');
 }
 
-function unfit({ name }: VariableTraits, change: Change, told: string): ValueError {
-  return new ValueError('ERR_COLL_VALUE', `${change} of variable "${name}": ${told}`, { operation: change });
+function unfit({ name }: VariableTraits, change: Change, message: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', `${change} of variable "${name}": ${message}`, { operation: change });
 }

@@ -17,8 +17,8 @@ export function fromPlainNumbers(numbers: number | readonly number[], dtype: DTy
     const list = typeof numbers === 'number' ? [numbers] : numbers;
     const odd = list.findIndex(isOdd);
     if (odd >= 0) {
-      const told = `${what}: ${dtype} values must be integers from ${least} to ${limit - 1n}, got ${quote(list[odd])}`;
-      throw new ValueError('ERR_COLL_VALUE', told);
+      const message = `${what}: ${dtype} values must be integers from ${least} to ${limit - 1n}, got ${quote(list[odd])}`;
+      throw new ValueError('ERR_COLL_VALUE', message);
     }
   }
   return tensor(numbers as readonly number[], { dtype });

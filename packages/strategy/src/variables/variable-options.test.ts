@@ -32,8 +32,8 @@ describe('traitsOf', () => {
       'variable "Variable": synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ, got 5',
     ],
     [{ synchronization: 'never' }, 'synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ, got "never"'],
-  ])('refuses the options %j', (options, told) => {
-    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
+  ])('refuses the options %j', (options, message) => {
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(message) };
     expect(() => traitsOf(floats, options as never)).toThrow(expect.objectContaining(refused));
   });
 });
@@ -57,8 +57,8 @@ describe('distributedTraits', () => {
       { name: 'w', aggregation: 'MEAN' },
       'variable "w": aggregation MEAN is not defined for int8: choose',
     ],
-  ] as const)('refuses options that replicas do not support: %j, %j', (initial, options, told) => {
-    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
+  ] as const)('refuses options that replicas do not support: %j, %j', (initial, options, message) => {
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(message) };
     expect(() => distributedTraits(initial, options)).toThrow(expect.objectContaining(refused));
   });
 });
@@ -77,9 +77,9 @@ describe('initialTensor', () => {
     [[1], { dtype: null }, 'variable "Variable": unknown dtype null'],
     [floats, { name: 'w', dtype: 'int8' }, 'variable "w" of int8 cannot start with a tensor of float32'],
     ['text', { name: 'w' }, 'the initial value of variable "w"'],
-  ])('refuses the initial value %j with the options %j', (value, options, told) => {
+  ])('refuses the initial value %j with the options %j', (value, options, message) => {
     expect(() => initialTensor(value as never, options as never)).toThrow(
-      expect.objectContaining({ code: expect.stringMatching(/^ERR_COLL_/), message: expect.stringContaining(told) }),
+      expect.objectContaining({ code: expect.stringMatching(/^ERR_COLL_/), message: expect.stringContaining(message) }),
     );
   });
 });

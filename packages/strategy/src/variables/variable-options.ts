@@ -110,15 +110,18 @@ export function distributedTraits(initial: Tensor, options: VariableOptions): Va
   const traits = traitsOf(initial, options);
   const { name, dtype, synchronization, aggregation } = traits;
   if (synchronization === 'NONE') {
-    const cure = 'choose ON_WRITE or ON_READ, or create the variable outside the scope';
+    const advice = 'choose ON_WRITE or ON_READ, or create the variable outside the scope';
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `variable "${name}": a variable of several replicas cannot have synchronization NONE: ${cure}`,
+      `variable "${name}": a variable of several replicas cannot have synchronization NONE: ${advice}`,
     );
   }
   if (aggregation === 'MEAN' && !isFloating(dtype)) {
-    const cure = 'choose a float dtype, or another aggregation';
-    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": aggregation MEAN is not defined for ${dtype}: ${cure}`);
+    const advice = 'choose a float dtype, or another aggregation';
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `variable "${name}": aggregation MEAN is not defined for ${dtype}: ${advice}`,
+    );
   }
   return synchronization === 'AUTO' ? { ...traits, synchronization: 'ON_WRITE' } : traits;
 }

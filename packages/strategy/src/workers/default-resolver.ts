@@ -31,6 +31,6 @@ function warnInBatchScript(variables: Environment): void {
   // srun starts one task per node, unless the job sets the number of tasks.
   const tasks = Number(variables['SLURM_NTASKS'] ?? variables['SLURM_JOB_NUM_NODES']);
   if (!(tasks > 1)) return;
-  const told = `this is the batch script of a Slurm job of ${tasks} tasks, which is one worker by itself`;
-  log('warn', `MultiWorkerMirroredStrategy: ${told}: start the program with srun`);
+  const message = `this is the batch script of a Slurm job of ${tasks} tasks, which is one worker by itself`;
+  log('warn', `MultiWorkerMirroredStrategy: ${message}: start the program with srun`);
 }

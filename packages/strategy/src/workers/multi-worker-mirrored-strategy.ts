@@ -247,9 +247,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   #requireThreads(module: unknown): void {
     requireModule(module);
     if (!this.#options.group || this.#place.workers === 1) return;
-    const told = 'a group that you passed cannot be sent to other threads';
-    const cure = 'let the strategy open the group, or run a function';
-    throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${told}: ${cure}`, { operation: 'run' });
+    const message = 'a group that you passed cannot be sent to other threads';
+    const advice = 'let the strategy open the group, or run a function';
+    throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${message}: ${advice}`, { operation: 'run' });
   }
 
   async #runThreads(step: Step): Promise<unknown[]> {
@@ -332,7 +332,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 const defaultStartupSeconds = 600;
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
-  const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);
+  const fail = (message: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${message}`);
   if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
     throw fail(`the argument must be one object, { clusterResolver, communicationOptions }, got ${quote(options)}`);
   const { clusterResolver, communicationOptions, group, job, startupTimeoutSeconds = null } = options;
@@ -358,8 +358,8 @@ function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): Wo
     const task = { taskType: 'worker', taskId: group.rank };
     return { workers: group.size, idInCluster: group.rank, isChief: group.rank === 0, task };
   }
-  const told = `worker ${place.idInCluster} of ${place.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
-  throw new ValueError('ERR_COLL_CLUSTER', `the cluster describes this process as ${told}`);
+  const message = `worker ${place.idInCluster} of ${place.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
+  throw new ValueError('ERR_COLL_CLUSTER', `the cluster describes this process as ${message}`);
 }
 
 function tell(
@@ -370,7 +370,7 @@ function tell(
   notes: readonly string[],
 ): void {
   const source = environment === '' ? '' : ` (${environment})`;
-  const told = `worker ${place.idInCluster} of ${place.workers}${source}, with devices ${devices.join(', ')}`;
-  log('info', `MultiWorkerMirroredStrategy as ${told}, communication ${implementation}`);
+  const message = `worker ${place.idInCluster} of ${place.workers}${source}, with devices ${devices.join(', ')}`;
+  log('info', `MultiWorkerMirroredStrategy as ${message}, communication ${implementation}`);
   for (const note of notes) log('warn', note);
 }

@@ -119,8 +119,8 @@ it('opening the group logs missing workers after 30 seconds, and then every minu
   expect(lines).not.toHaveBeenCalled();
   vi.advanceTimersByTime(1);
   vi.advanceTimersByTime(60_000);
-  const told = (seconds: number) => [`coll warn: worker 1 of 4 has waited ${seconds} seconds for worker 0, 3`];
-  expect(lines.mock.calls).toEqual([told(30), told(90)]);
+  const warning = (seconds: number) => [`coll warn: worker 1 of 4 has waited ${seconds} seconds for worker 0, 3`];
+  expect(lines.mock.calls).toEqual([warning(30), warning(90)]);
   over.abort();
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
   vi.advanceTimersByTime(600_000);
@@ -148,9 +148,9 @@ it('the warning about missing workers contains the time limit', async () => {
   const over = new AbortController();
   const opening = openWorkerGroup({ ...seatAt('tcp://127.0.0.1:1', 4), startupTimeoutSeconds: 90 }, over.signal);
   vi.advanceTimersByTime(30_000);
-  const told =
+  const message =
     'coll warn: worker 1 of 4 has waited 30 seconds for worker 0 at 127.0.0.1:1; startupTimeoutSeconds is 90';
-  expect(lines.mock.calls).toEqual([[told]]);
+  expect(lines.mock.calls).toEqual([[message]]);
   over.abort();
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });

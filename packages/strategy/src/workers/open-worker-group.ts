@@ -72,9 +72,9 @@ export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal):
           continue;
         }
         if (!(error instanceof DeadlineExceededError)) throw error;
-        const told = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
+        const message = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
         const details = { rank, operation: 'start', cause: error };
-        throw new RuntimeError('ERR_COLL_DEADLINE', `${told}: ${error.message}`, details);
+        throw new RuntimeError('ERR_COLL_DEADLINE', `${message}: ${error.message}`, details);
       }
     }
   } finally {
@@ -109,9 +109,9 @@ function isStoreLost(error: unknown): error is UnavailableError {
 }
 
 function keeperLost(meeting: StoreAddress, cause: UnavailableError): UnavailableError {
-  const told = `${storeIn(meeting)} was lost before all workers had joined: ${cause.message}`;
+  const message = `${storeIn(meeting)} was lost before all workers had joined: ${cause.message}`;
   const details = { rank: 0, operation: 'start', cause };
-  return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; see the output of that process`, details);
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${message}; see the output of that process`, details);
 }
 
 /** The key with which worker 0 marks the store of a generation. */

@@ -52,8 +52,8 @@ function requireAlike(rows: readonly Row[], textOf: (row: Row) => string, rule: 
   const texts = rows.map(textOf);
   const odd = texts.findIndex((text) => text !== texts[0]);
   if (odd === -1) return;
-  const told = `worker 0 has ${texts[0]}, worker ${odd} has ${texts[odd]}: ${rule}`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', told, { rank: odd, operation: 'start' });
+  const message = `worker 0 has ${texts[0]}, worker ${odd} has ${texts[odd]}: ${rule}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', message, { rank: odd, operation: 'start' });
 }
 
 function devicesText([count, gpus]: Row): string {

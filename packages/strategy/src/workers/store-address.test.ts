@@ -62,8 +62,8 @@ it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('the workers find each other at 
 it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])(
   'the workers cannot use the address %j',
   async (address) => {
-    const told = `all workers connect to the address of worker 0, which is "${address}": describe the`;
-    const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) };
+    const message = `all workers connect to the address of worker 0, which is "${address}": describe the`;
+    const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) };
     await expect(meetingPlaceAt(address)).rejects.toThrow(expect.objectContaining(refused));
   },
 );

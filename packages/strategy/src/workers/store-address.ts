@@ -74,9 +74,9 @@ export async function storeAddress(
     return { job, generation, isOfWorker: true, ...meeting };
   }
   if (!jobKey) {
-    const cure =
+    const advice =
       'set the same secret on all workers, as COLL_JOB_KEY or jobKey, for example from `openssl rand -base64 32`';
-    throw new ValueError('ERR_COLL_CLUSTER', `the workers have no job key: ${cure}`);
+    throw new ValueError('ERR_COLL_CLUSTER', `the workers have no job key: ${advice}`);
   }
   if (store) return { job, jobKey, generation, address: store, isOfWorker: false, isHere: false };
   const address = addressOfFirst(resolver);
@@ -97,7 +97,7 @@ function addressOfFirst(resolver: ClusterResolver): string {
   const job = ['chief', 'worker', 'evaluator'].find((name) => cluster.jobs.includes(name)) as string;
   const address = withoutScheme(cluster.taskAddress(job, 0));
   if (/:\d+$/.test(address) && URL.canParse(`tcp://${address}`)) return `tcp://${address}`;
-  const cure = 'describe the cluster with addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
-  const told = `all workers connect to the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
-  throw new ValueError('ERR_COLL_CLUSTER', `${told}: ${cure}`);
+  const advice = 'describe the cluster with addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
+  const message = `all workers connect to the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
+  throw new ValueError('ERR_COLL_CLUSTER', `${message}: ${advice}`);
 }

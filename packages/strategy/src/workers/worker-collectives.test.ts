@@ -114,21 +114,21 @@ describe('two workers', () => {
     const sums = () => [first, second].map((collectives) => collectives.allReduce('SUM', tensor([1])));
     for (const sum of await Promise.all(sums())) expect(sum.data[0]).toBe(2);
     first.refuse(new RangeError('too far'));
-    const told = { code: 'ERR_COLL_PEER_FAILED', rank: 0 };
-    await Promise.all(sums().map((sum) => expect(sum).rejects.toMatchObject(told)));
+    const failure = { code: 'ERR_COLL_PEER_FAILED', rank: 0 };
+    await Promise.all(sums().map((sum) => expect(sum).rejects.toMatchObject(failure)));
   });
 
   it.each([
     [new RangeError('too far'), 'too far'],
     ['a text', 'a text'],
-  ])('both fail if one of them fails with %s, and the message names its replicas', async (thrown, told) => {
+  ])('both fail if one of them fails with %s, and the message names its replicas', async (thrown, message) => {
     const workers = await twoWorkers('CPU:0', 'CPU:1');
     await Promise.all(workers.map(({ collectives }) => collectives.ready()));
     const [first, second] = workers.map(({ collectives }) => collectives) as [WorkerCollectives, WorkerCollectives];
     expect(first.failure()).toBeUndefined();
     second.fail(thrown);
     await expect.poll(() => first.failure()).toBeInstanceOf(Error);
-    expect(first.failure()?.message).toContain(told);
+    expect(first.failure()?.message).toContain(message);
     expect(first.failure()?.message).toContain('2, 3 (worker 1)');
   });
 

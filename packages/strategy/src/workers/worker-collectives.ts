@@ -153,7 +153,7 @@ export class WorkerCollectives implements WorkerGroup {
   failure(): Error | undefined {
     const failure = this.#opened?.group?.failure?.();
     if (!failure) return undefined;
-    return RankNames.ofWorkers(this.size, this.#options.devices.length).retold(failure) as Error;
+    return RankNames.ofWorkers(this.size, this.#options.devices.length).withNames(failure) as Error;
   }
 
   /** Ends the communication with an error, for all workers. */
@@ -188,9 +188,9 @@ export class WorkerCollectives implements WorkerGroup {
 
   #requireOpen(operation: string): Opened {
     if (this.#opened) return this.#opened;
-    const told = 'the workers have not joined yet, and this call cannot wait for them';
-    const cure = 'await strategy.ready() before you create or read variables outside replicas';
-    const error = new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`, { operation });
+    const message = 'the workers have not joined yet, and this call cannot wait for them';
+    const advice = 'await strategy.ready() before you create or read variables outside replicas';
+    const error = new RuntimeError('ERR_COLL_CONTEXT', `${message}: ${advice}`, { operation });
     this.refuse(error);
     throw error;
   }
@@ -248,8 +248,8 @@ export class WorkerCollectives implements WorkerGroup {
 }
 
 function closedError(when = '', cause?: unknown): RuntimeError {
-  const told = `this MultiWorkerMirroredStrategy was closed${when}; create a new one`;
-  return new RuntimeError('ERR_COLL_CLOSED', told, { operation: 'start', cause });
+  const message = `this MultiWorkerMirroredStrategy was closed${when}; create a new one`;
+  return new RuntimeError('ERR_COLL_CLOSED', message, { operation: 'start', cause });
 }
 
 function replicasOf({ replicaGroup }: CollectiveAllReduce) {

@@ -41,10 +41,10 @@ it('worker devices must belong to the worker', () => {
     '/job:worker/replica:0/task:1/device:CPU:3',
     '/job:worker/replica:0/task:1/device:GPU:0',
   ]);
-  const told =
+  const message =
     'devices must belong to this worker, /job:worker/replica:0/task:1, but /job:worker/replica:0/task:0/device:CPU:3 belongs';
   expect(() => ownDevices(['cpu:0', '/job:worker/task:0/cpu:3'], place)).toThrow(
-    expect.objectContaining({ code: 'ERR_COLL_DEVICE', message: expect.stringContaining(told) }),
+    expect.objectContaining({ code: 'ERR_COLL_DEVICE', message: expect.stringContaining(message) }),
   );
   expect(ownDevices(['cpu:3'], alone)).toEqual(['/job:localhost/replica:0/task:0/device:CPU:3']);
   expect(() => ownDevices(['/job:worker/task:0/cpu:3'], alone)).toThrow('belongs to another worker');

@@ -20,8 +20,8 @@ export function workerDevices(devices: unknown, place: WorkerPlace, resolver: Cl
   if (devices === undefined) {
     const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
     if (!(Number.isInteger(gpus) && gpus >= 0)) {
-      const told = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
-      throw new ValueError('ERR_COLL_CLUSTER', told);
+      const message = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
+      throw new ValueError('ERR_COLL_CLUSTER', message);
     }
     return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));
   }
@@ -35,8 +35,8 @@ export function ownDevices(devices: readonly string[], place: WorkerPlace): read
   const owner = ownerOf(canonicalize('', task));
   const odd = names.find((name) => ownerOf(name) !== owner);
   if (odd === undefined) return names;
-  const told = `devices must belong to this worker, ${owner}, but ${odd} belongs to another worker`;
-  throw new ValueError('ERR_COLL_DEVICE', told);
+  const message = `devices must belong to this worker, ${owner}, but ${odd} belongs to another worker`;
+  throw new ValueError('ERR_COLL_DEVICE', message);
 }
 
 function ownerOf(device: string): string {

@@ -35,8 +35,8 @@ describe('the index of a worker', () => {
     [resolverOf('worker', 2), /job worker has no task 2/],
     [resolverOf('worker', '1' as never), /taskId must be a whole number, 0 or more, got "1"/],
     [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /at most one chief/],
-  ])('cannot be found for an invalid task or cluster: case %#', (resolver, told) => {
-    expect(() => placeOf(resolver)).toThrow(told);
+  ])('cannot be found for an invalid task or cluster: case %#', (resolver, message) => {
+    expect(() => placeOf(resolver)).toThrow(message);
     expect(() => placeOf(resolver)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
   });
 });
@@ -106,8 +106,8 @@ describe('the devices of a worker', () => {
     [[], /must not be empty/],
     [['cpu:0', 'CPU:0'], /listed twice/],
     [['/job:worker/task:0/cpu:0'], /belongs to another worker/],
-  ])('cannot be %j', (devices, told) => {
-    expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(told);
+  ])('cannot be %j', (devices, message) => {
+    expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(message);
   });
 
   it.each([-2, 0.5, '2', Number.NaN])('cannot be counted if the resolver returns %j as the number of GPUs', (GPU) => {

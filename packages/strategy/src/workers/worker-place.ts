@@ -24,10 +24,10 @@ export function placeOf(resolver: ClusterResolver): WorkerPlace {
   if (cluster.isEmpty) return alone;
   const { taskType, taskId } = resolver;
   if (taskType === undefined || taskId === undefined) {
-    const cure = 'pass taskType and taskId to the resolver, or add a task to TF_CONFIG';
+    const advice = 'pass taskType and taskId to the resolver, or add a task to TF_CONFIG';
     throw new ValueError(
       'ERR_COLL_CLUSTER',
-      `the cluster is known, but not which of its tasks this process is: ${cure}`,
+      `the cluster is known, but not which of its tasks this process is: ${advice}`,
     );
   }
   const task = { taskType, taskId };

@@ -48,8 +48,8 @@ export class MemoryImage {
       if (bytesOf(now).equals(bytesOf(expected))) continue;
       for (let index = 0; index < now.length; index++) {
         if (sameElement(dtype, now[index], expected[index])) continue;
-        const told = (array: TypedArray) => String(plainOf(dtype, array[index] as Plain));
-        return `${this.#placeOf(buffer, index)} is ${told(now)}, must be ${told(expected)}`;
+        const textOf = (array: TypedArray) => String(plainOf(dtype, array[index] as Plain));
+        return `${this.#placeOf(buffer, index)} is ${textOf(now)}, must be ${textOf(expected)}`;
       }
     }
     return undefined;

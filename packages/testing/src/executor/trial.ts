@@ -101,9 +101,9 @@ export class PreparedTrial {
 }
 
 function assertRefused(title: string, refusal: string, outcome: Outcome): void {
-  const told = `${title} is refused (${refusal}), so that it must throw a ValueError ERR_COLL_REFUSED, but it`;
-  assert.ok(outcome, `${told} returned`);
-  assert.ok(outcome instanceof ValueError && outcome.code === 'ERR_COLL_REFUSED', `${told} threw ${outcome}`);
+  const message = `${title} is refused (${refusal}), so that it must throw a ValueError ERR_COLL_REFUSED, but it`;
+  assert.ok(outcome, `${message} returned`);
+  assert.ok(outcome instanceof ValueError && outcome.code === 'ERR_COLL_REFUSED', `${message} threw ${outcome}`);
 }
 
 function fill({ data, dtype }: Tensor, { collective, flavour = 'rough' }: Trial, rank: number): void {

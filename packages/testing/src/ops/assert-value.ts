@@ -22,8 +22,8 @@ export function assertTensor(title: string, result: unknown, expected: ExpectedT
   assert.deepEqual([...result.shape], [...shape], `${title}: shape`);
   assert.equal(result.data.length, elements.length, `${title}: number of elements`);
   const odd = elements.findIndex((element, index) => !sameElement(dtype, result.data[index], element));
-  const told = (element: Plain | undefined) => (element === undefined ? 'nothing' : String(plainOf(dtype, element)));
-  const found = `element ${odd} is ${told(result.data[odd])}, must be ${told(elements[odd])}`;
+  const textOf = (element: Plain | undefined) => (element === undefined ? 'nothing' : String(plainOf(dtype, element)));
+  const found = `element ${odd} is ${textOf(result.data[odd])}, must be ${textOf(elements[odd])}`;
   assert.ok(odd < 0, `${title}: ${found}`);
   if (device !== undefined) assertDevice(title, result.device, device);
 }

@@ -8,7 +8,7 @@ describe('the reference', () => {
     const fixtures = path.join(import.meta.dirname, 'fixtures');
     const entryPoints = [
       { name: '@coll/fixture', source: path.join(fixtures, 'silent.ts') },
-      { name: '@coll/fixture/told', source: path.join(fixtures, 'told.ts') },
+      { name: '@coll/fixture/documented', source: path.join(fixtures, 'documented.ts') },
     ];
     const { faults } = await readReference(entryPoints, path.join(fixtures, 'tsconfig.fixtures.json'));
     const silent = [
