@@ -3,7 +3,8 @@
 PYTHON mpi4py_trial.py|torch_trial.py WARMUP_MILLIS SAMPLE_MILLIS MIN_SAMPLES MAX_SAMPLES TRIAL...
 
 A trial is `still:in:1024` or `fresh:out:1000,2048000`: the lengths of the float32 arrays that are summed over the ranks, in place
-or into other arrays, one call after the other. Rank 0 prints a line of JSON for each.
+or into other arrays, one call after the other. Rank 0 prints a line of JSON for each. The sample of `still:in:1024:100` is the mean
+of the first 100 calls.
 """
 
 import json
@@ -34,7 +35,8 @@ class Library:
 class Trial:
     def __init__(self, library, text):
         self.library = library
-        kind, place, lengths = text.split(":")
+        kind, place, lengths, *first = text.split(":")
+        self.first = int(first[0]) if first else None
         self.is_fresh = kind == "fresh"
         self.counts = [int(length) for length in lengths.split(",")]
         self.inputs = [numpy.zeros(count, numpy.float32) for count in self.counts]
@@ -95,18 +97,27 @@ def clamp(value, least, most):
 
 
 def measure(library, trial, warmup_micros, sample_micros, min_samples, max_samples):
+    if trial.first:
+        # All ranks have started.
+        library.agree(numpy.zeros(1))
+        samples = numpy.array([trial.take(trial.first)])
     trial.rewrite()
     trial.call()
     wrong = numpy.array([0.0 if trial.is_sum() else 1.0])
     library.agree(wrong)
-    call_micros = trial.warm_up(warmup_micros)
-    batch = 1 if trial.is_fresh else clamp(BATCH_MICROS / call_micros, 1, MAX_BATCH)
-    count = clamp(sample_micros / (batch * call_micros), min_samples, max_samples)
-    samples = numpy.array([trial.take(batch) for _ in range(count)])
+    if not trial.first:
+        samples = samples_of(library, trial, warmup_micros, sample_micros, min_samples, max_samples)
     library.agree(samples)
     if library.rank == 0:
         line = {"ok": bool(wrong[0] == 0), "samples": [round(sample, 4) for sample in samples.tolist()]}
         print(json.dumps(line), flush=True)
+
+
+def samples_of(library, trial, warmup_micros, sample_micros, min_samples, max_samples):
+    call_micros = trial.warm_up(warmup_micros)
+    batch = 1 if trial.is_fresh else clamp(BATCH_MICROS / call_micros, 1, MAX_BATCH)
+    count = clamp(sample_micros / (batch * call_micros), min_samples, max_samples)
+    return numpy.array([trial.take(batch) for _ in range(count)])
 
 
 def main(library):

@@ -49,7 +49,8 @@ const tickingFactor = 15;
  * @throws WrongResultError
  */
 export async function measure(subject: Subject, trial: Trial, effort: Effort): Promise<Measurement> {
-  const { input } = trial;
+  const { input, first } = trial;
+  if (first !== undefined) return measureFirst(subject, trial, first, effort.checks);
   if (effort.checks) await checkFirstCall(subject, describeTrial(trial));
   const take = takerOf(subject, input);
   const ranksPerCore = Math.min(Math.max(trial.ranks / availableParallelism(), 1), mostRanksPerCore);
@@ -65,6 +66,16 @@ export async function measure(subject: Subject, trial: Trial, effort: Effort): P
   await subject.agree(maxima);
   const figures = { samples: maxima.subarray(0, -1), meanMicros: maxima.at(-1) as number };
   return ticks ? { ...figures, ticks: await agreeOnTicks(subject, ticks) } : figures;
+}
+
+/** The mean of the first calls of a process, as the only sample. @throws WrongResultError */
+async function measureFirst(subject: Subject, trial: Trial, first: number, checks: boolean): Promise<Measurement> {
+  // All ranks have started.
+  await subject.agree(new Float64Array(1));
+  const means = Float64Array.of(await (subject.isSync ? timeSync(subject, first) : time(subject, first)));
+  await subject.agree(means);
+  if (checks) await checkFirstCall(subject, describeTrial(trial));
+  return { samples: means, meanMicros: means[0] as number };
 }
 
 /** The figures of the thread with the latest timers. */

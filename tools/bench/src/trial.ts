@@ -10,6 +10,7 @@ export const suiteNames = [
   'strategy',
   'ops',
   'runs',
+  'cold',
   'collectives',
   'packing',
   'overlap',
@@ -137,6 +138,8 @@ export interface Trial {
   readonly gradients?: string;
   /** Only in the suite `mpi`. */
   readonly library?: MpiName;
+  /** How many calls of a fresh process a sample is the mean of. Undefined: samples are taken once V8 has compiled the calls. */
+  readonly first?: number;
   /** Only for processes of coll. */
   readonly transport?: Transport;
   readonly memory?: Memory;
@@ -172,7 +175,11 @@ export interface Turn {
   readonly trials: readonly Trial[];
 }
 
+/** A venue in a process that is started for each sample. */
+export type FreshVenueName = `fresh-${'main-thread' | 'replica-threads' | 'rank-processes' | 'mpi4py'}`;
+
 export type VenueName =
+  | FreshVenueName
   | 'main-thread'
   | 'rank-threads'
   | 'rank-processes'

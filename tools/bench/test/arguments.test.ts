@@ -12,6 +12,7 @@ it('bench measures everything except peer libraries by default', () => {
       'strategy',
       'ops',
       'runs',
+      'cold',
       'collectives',
       'packing',
       'overlap',

@@ -49,6 +49,13 @@ it.each([true, false])('a measurement with unchanged inputs makes calls back to 
   expect(samples.every((micros) => micros > 0)).toBe(true);
 });
 
+it.each([true, false])('a measurement of the first calls makes no calls before them, sync: %s', async (isSync) => {
+  const { subject, notes } = notingSubject(isSync);
+  const { samples, meanMicros } = await measure(subject, { ...trialOf('still'), first: 3 }, effort);
+  expect(notes.join('')).toBe('acccarc');
+  expect([...samples]).toEqual([meanMicros]);
+});
+
 it('a measurement reports the time of the slowest rank', async () => {
   const { subject } = notingSubject(true);
   const slower = { ...subject, agree: (values: Float64Array) => values.fill(1e6) };

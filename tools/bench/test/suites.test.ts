@@ -171,7 +171,7 @@ it('the strategy suite measures gradients of networks as lists, unless only size
 });
 
 it('no two trials of a suite have the same name, engine, form and size', () => {
-  for (const suite of ['strategy', 'ops', 'runs'] as const) {
+  for (const suite of ['strategy', 'ops', 'runs', 'cold'] as const) {
     const trials = trialsOf(suite, { places: ['in', 'out'], algorithms: ['direct', 'ring'] });
     const names = trials.map((trial) => `${trial.name} ${playerOf(trial)} ${bytesOf(trial)}`);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
@@ -195,6 +195,21 @@ it('the runs suite measures a module in worker threads and a function in one thr
   const cases = called(trialsOf('runs', { bytes: [4] }));
   expect(cases).toEqual(['run of a module async in', 'run of a function controller in']);
   expect(called(trialsOf('runs', { bytes: [4], forms: ['sync'] }))).toEqual([]);
+});
+
+it('the cold suite measures the means of the first calls, each in a process that is started for it', () => {
+  const turns = suites.cold({ ...selection, isQuick: false, peers: ['mpi4py'], bytes: [4] }, 2)[0]?.pieces[0] ?? [];
+  const [copy, ...others] = turns;
+  expect(copy?.venue).toBe('main-thread');
+  expect(others.filter(({ venue }) => !venue.startsWith('fresh-'))).toEqual([]);
+  for (const { trials } of others) expect(trials.map(({ first }) => first)).toEqual([100, 2000, 10_000]);
+  expect(others.map(({ trials }) => trials[0]?.name)).toEqual(
+    [
+      ...['threads', 'threads of new memory', 'processes', 'processes of new memory'],
+      ...['one thread', 'one thread of new memory', 'reduce', 'reduce of new memory'],
+      ...['run of a module', 'run of a function', 'mpi4py still'],
+    ].map((call) => `${call}, first 100 calls`),
+  );
 });
 
 it('the processes suite measures processes, threads, and peer libraries over the same transport', () => {

@@ -1,8 +1,9 @@
 import { pythonPeers } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
+import { coldName, firstCalls } from '../suites/cold.js';
 import { wordsFor } from '../suites/ways-to-call.js';
 import type { CallMemory, Form, Place } from '../trial.js';
-import { bold, formatMicros } from './cells.js';
+import { bold, formatMicros, timeOf } from './cells.js';
 import { type Figures, ratioOf, type Wanted } from './figures.js';
 import { networks, subjects } from './labels.js';
 import type { ShownRow } from './results.js';
@@ -140,7 +141,49 @@ const explanation = [
 export function calledSections(figures: Figures): string[] {
   const table = calledTable(figures, calledLines, '', medianAndMean);
   if (table === undefined) return [];
-  return [`### Application-level calls, ${ranks} replicas`, explanation, table, ...gradientsTable(figures)];
+  return [
+    `### Application-level calls, ${ranks} replicas`,
+    explanation,
+    table,
+    ...gradientsTable(figures),
+    ...coldTable(figures),
+  ];
+}
+
+const coldTitles: Readonly<Record<string, string>> = {
+  threads: 'worker threads, `allReduceSync`',
+  processes: 'processes, `allReduceSync`',
+  'one thread': 'one thread, `allReduce`',
+  reduce: '`ops.reduce`',
+};
+
+/** The first calls of a process; none if they were not measured. */
+function coldTable(figures: Figures): string[] {
+  const lines = [
+    ...Object.entries(coldTitles).flatMap(([call, title]) =>
+      (['known', 'new'] as const).map(
+        (memory) => [`${call}${wordsFor(memory, 'in')}`, `${title}: ${arrays[memory]}`] as const,
+      ),
+    ),
+    ['run of a module', '`run` of an empty module in worker threads'] as const,
+    ['run of a function', '`run` of an empty function in one thread'] as const,
+    ['mpi4py still', 'mpi4py, processes, `Allreduce`: the same array again, in place'] as const,
+  ];
+  const rowOf = (call: string, bytes: number, first: number) =>
+    figures.find({ suite: 'cold', case: coldName(call, first), ranks, bytes });
+  const sizes = figures.sizesOf('cold', ranks);
+  const measured = lines.filter(([call]) => sizes.some((bytes) => rowOf(call, bytes, firstCalls[0])));
+  if (measured.length === 0) return [];
+  const columns = sizes.flatMap((bytes) =>
+    firstCalls.map((first) => ({
+      title: `${formatBytes(bytes)}, first ${first.toLocaleString('en')}`,
+      cellOf: ([call]: readonly [string, string]) => timeOf(rowOf(call, bytes, first)),
+    })),
+  );
+  const about =
+    'Mean time per call of the first calls in a process that has just been started, before and while V8 compiles the code. Each cell is the median of several processes.';
+  const table = tableOf([{ title: '', cellOf: ([, title]) => title, isLeft: true }, ...columns], measured);
+  return ['### The first calls of a process', about, table];
 }
 
 /** coll reduces a list of all gradients in each call, and the other libraries one gradient in each call. */

@@ -90,7 +90,7 @@ function familiesOf(rows: readonly (ShownRow | FailedRow)[]): Family[] {
 }
 
 /** The suites of application-level calls. */
-const calledSuites: readonly SuiteName[] = ['strategy', 'ops', 'runs'];
+const calledSuites: readonly SuiteName[] = ['strategy', 'ops', 'runs', 'cold'];
 
 /** What the docs show. */
 export interface Report {

@@ -1,4 +1,5 @@
 import type { Session, SuiteName } from '../trial.js';
+import { cold } from './cold.js';
 import { collectives } from './collectives.js';
 import { eventLoop } from './event-loop.js';
 import { gradients } from './gradients.js';
@@ -20,6 +21,7 @@ export const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: nu
   strategy,
   ops,
   runs,
+  cold,
   collectives,
   packing,
   overlap,

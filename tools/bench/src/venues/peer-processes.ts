@@ -31,7 +31,9 @@ function peerProgram(peer: PeerName | 'bound'): ProgramFor {
   return (trials, { warmupMillis, sampleMillis, minSamples, maxSamples }) => [
     ...programLine(peer),
     ...[warmupMillis, sampleMillis, minSamples, maxSamples].map(String),
-    ...trials.map(({ input, place, counts }) => `${input}:${place}:${counts.join()}`),
+    ...trials.map(({ input, place, counts, first }) =>
+      [input, place, counts.join(), ...(first === undefined ? [] : [first])].join(':'),
+    ),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { remembered } from '../remembered.js';
-import type { VenueName } from '../trial.js';
+import type { FreshVenueName, VenueName } from '../trial.js';
+import { FreshProcesses } from './fresh-processes.js';
 import { MainThread } from './main-thread.js';
 import { mpiRankProgram, PeerProcesses } from './peer-processes.js';
 import { RankProcesses } from './rank-processes.js';
@@ -43,6 +44,11 @@ function openVenue(name: VenueName, ranks: number, silenceSeconds: number): Venu
     case 'mpi-mpich':
       return new PeerProcesses('mpich', ranks, silenceSeconds, mpiRankProgram);
     default:
+      if (isFresh(name)) return new FreshProcesses(name, ranks, silenceSeconds);
       return new PeerProcesses(name, ranks, silenceSeconds);
   }
+}
+
+function isFresh(name: VenueName): name is FreshVenueName {
+  return name.startsWith('fresh-');
 }
