@@ -34,10 +34,8 @@ export class Table {
     const keys = this.#values.size + Number(before === undefined);
     const { mostBytes, mostKeys } = this.#limits;
     if (bytes > mostBytes || keys > mostKeys) {
-      const message = `the store holds at most ${mostKeys} values and ${mostBytes} bytes; there is no room for "${key}"`;
-      throw new CollError('ERR_COLL_STORE', `${message}: delete values that are no longer needed`, {
-        operation: 'set',
-      });
+      const message = `the store holds at most ${mostKeys} values and ${mostBytes} bytes; there is no room for "${key}": delete values that are no longer needed`;
+      throw new CollError('ERR_COLL_STORE', message, { operation: 'set' });
     }
     this.#bytes = bytes;
     this.#values.set(key, value);

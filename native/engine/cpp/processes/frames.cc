@@ -73,7 +73,7 @@ std::string printable(std::string text) {
 
 std::string beat_frame() { return frame(FrameKind::kBeat); }
 std::string opened_frame(const std::string& bits) { return frame(FrameKind::kOpened, bits); }
-std::string told_frame(const std::string& bits) { return frame(FrameKind::kTold, bits); }
+std::string announced_frame(const std::string& bits) { return frame(FrameKind::kAnnounced, bits); }
 std::string left_frame(const RankCount& left) { return count_frame(FrameKind::kLeft, left); }
 std::string completed_frame(const RankCount& completed) { return count_frame(FrameKind::kCompleted, completed); }
 

@@ -13,7 +13,7 @@ namespace coll {
 
 // The messages between members, apart from data. A frame is: the length of the rest in four bytes,
 // little-endian; its kind; a body.
-enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kTold, kLeft, kCompleted, kOpened };
+enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kAnnounced, kLeft, kCompleted, kOpened };
 constexpr std::size_t kMostFrameBytes = 4096;
 
 struct Frame {
@@ -43,7 +43,7 @@ struct RankCount {
 std::string beat_frame();
 // `bits`: of a roll, whose size is that of the group.
 std::string opened_frame(const std::string& bits);
-std::string told_frame(const std::string& bits);
+std::string announced_frame(const std::string& bits);
 std::string ask_frame(const Asked& asked);
 std::string answer_frame(const RankAnswer& answer);
 // Text that is too long is cut.

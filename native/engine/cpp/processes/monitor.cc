@@ -43,7 +43,7 @@ void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
     : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()),
-      batch_(watch_.sockets.size() <= kMostRanksWithoutBatch ? milliseconds(0) : kBatch), opened_(watch_.sockets.size()), told_(watch_.sockets.size()),
+      batch_(watch_.sockets.size() <= kMostRanksWithoutBatch ? milliseconds(0) : kBatch), opened_(watch_.sockets.size()), announced_(watch_.sockets.size()),
       questions_(watch_.sockets.size()), last_turn_(Clock::now()) {
   // A rank that is stopped or cut off for less than the limit may have sent its last beat one
   // interval earlier, and is heard again a moment later.
@@ -254,8 +254,8 @@ void Monitor::await_events() {
   milliseconds longest = watch_.silence / kBeatsInSilence;
   {
     const Lock lock(mutex_);
-    bool is_soon = (failure_ ? !is_decided_ : pending_.has_value()) || leaves_at_ || told_completed_ < owed_;
-    is_soon = is_soon || peers_.have_unsent() || told_.has_changed();
+    bool is_soon = (failure_ ? !is_decided_ : pending_.has_value()) || leaves_at_ || announced_completed_ < owed_;
+    is_soon = is_soon || peers_.have_unsent() || announced_.has_changed();
     for (const WatchedMember& peer : peers_) {
       is_soon = is_soon || (peer.suspected && !peer.is_out());
       if (!peer.is_connected()) continue;
@@ -290,8 +290,8 @@ void Monitor::lose(int rank, const std::string& how) {
   WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   peer.is_lost = true;
   // A rank that reported a failure ends because of that failure.
-  const bool has_told = peer.has_reported || told_.has(static_cast<std::size_t>(rank));
-  const bool is_explained = failure_ && (has_told || is_decided_);
+  const bool has_announced = peer.has_reported || announced_.has(static_cast<std::size_t>(rank));
+  const bool is_explained = failure_ && (has_announced || is_decided_);
   const bool is_expected = peer.has_left || is_explained;
   if (is_expected) return;
   const Failure loss{FailureKind::kLost, rank, "was lost: " + how};
@@ -400,13 +400,13 @@ void Monitor::adopt(const Failure& failure) {
   failure_ = pending_ && *pending_ < failure ? *pending_ : failure;
   failed_at_ = Clock::now();
   spread(*failure_);
-  told_.add(static_cast<std::size_t>(watch_.rank));
+  announced_.add(static_cast<std::size_t>(watch_.rank));
   is_urgent_ = true;
   word_.store(1, std::memory_order_seq_cst);
 }
 
 bool Monitor::is_settled(Clock::time_point now) const {
-  return failure_ && (now - failed_at_ >= watch_.settling || peers_.have_told(*failure_, told_));
+  return failure_ && (now - failed_at_ >= watch_.settling || peers_.have_announced(*failure_, announced_));
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {

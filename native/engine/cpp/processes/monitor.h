@@ -129,7 +129,7 @@ class Monitor {
   // The reason for each loss, by rank. The rank of the failure is one of them; others that were
   // lost with it become known a moment later.
   std::map<int, std::string> lost_;
-  // The first failure in the order of precedence, other than a loss, that was told to the neighbours.
+  // The first failure in the order of precedence, other than a loss, that was reported to the neighbours.
   std::optional<Failure> spread_;
   // Why this rank cannot continue, and the rank whose connection shows it, if any.
   std::string suspicion_ = "its transport has failed";
@@ -138,9 +138,9 @@ class Monitor {
   int enclosing_ = 0;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;
-  // Who has opened the group, and who has told all others of a failure.
+  // Who has opened the group, and who has announced a failure to all others.
   Roll opened_;
-  Roll told_;
+  Roll announced_;
   std::size_t opened_step_ = 1;
   Questions questions_;
   std::uint64_t asked_ = 0;
@@ -148,7 +148,7 @@ class Monitor {
   // The most collectives that a member took part in before it left; and how many collectives of this
   // rank the others know to be complete.
   std::optional<std::uint64_t> owed_;
-  std::optional<std::uint64_t> told_completed_;
+  std::optional<std::uint64_t> announced_completed_;
   // When this rank will begin to leave, and when it has begun.
   std::optional<Clock::time_point> leaves_at_;
   std::optional<Clock::time_point> leaving_since_;

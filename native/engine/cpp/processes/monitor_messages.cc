@@ -11,8 +11,8 @@ namespace coll {
 void Monitor::take(int rank, const Frame& frame) {
   if (frame.kind == FrameKind::kOpened) {
     opened_.merge(frame.body);
-  } else if (frame.kind == FrameKind::kTold) {
-    told_.merge(frame.body);
+  } else if (frame.kind == FrameKind::kAnnounced) {
+    announced_.merge(frame.body);
   } else if (frame.kind == FrameKind::kFailure) {
     take_failure(rank, frame);
   } else if (frame.kind == FrameKind::kLeft || frame.kind == FrameKind::kCompleted) {
@@ -23,11 +23,11 @@ void Monitor::take(int rank, const Frame& frame) {
     Question& question = questions_.about(asked->sequence);
     if (question.round < asked->round) begin_round(question, *asked, rank);
   } else if (frame.kind == FrameKind::kAnswer) {
-    const auto told = answer_of(frame);
-    if (!told || !peers_.has(told->rank)) return;
-    Question& question = questions_.about(told->answer.sequence);
-    if (question.round < told->round) begin_round(question, {told->answer.sequence, told->round}, -1);
-    if (question.add(static_cast<std::size_t>(told->rank), told->round, told->answer)) peers_.tell_all(answer_frame(*told), rank);
+    const auto received = answer_of(frame);
+    if (!received || !peers_.has(received->rank)) return;
+    Question& question = questions_.about(received->answer.sequence);
+    if (question.round < received->round) begin_round(question, {received->answer.sequence, received->round}, -1);
+    if (question.add(static_cast<std::size_t>(received->rank), received->round, received->answer)) peers_.tell_all(answer_frame(*received), rank);
   }
 }
 
@@ -92,8 +92,8 @@ void Monitor::pass_on_opened() {
 // Members that leave stay until all others have completed the collectives in which they took part.
 void Monitor::pass_on_completed() {
   const std::uint64_t completed = calls_.current();
-  if (failure_ || leaving_since_ || told_completed_ >= owed_ || completed < *owed_) return;
-  told_completed_ = completed;
+  if (failure_ || leaving_since_ || announced_completed_ >= owed_ || completed < *owed_) return;
+  announced_completed_ = completed;
   peers_.tell_all(completed_frame({watch_.rank, completed}));
 }
 
@@ -108,7 +108,7 @@ void Monitor::end_connections() {
 
 void Monitor::flush(Clock::time_point now) {
   const bool is_due = is_urgent_ || now - last_flush_ >= batch_;
-  if (is_due && told_.take_change()) peers_.tell_all(told_frame(told_.bits()));
+  if (is_due && announced_.take_change()) peers_.tell_all(announced_frame(announced_.bits()));
   if (is_due && peers_.have_unsent()) last_flush_ = now;
   for (WatchedMember& peer : peers_) {
     if (is_due || peer.control->is_blocked()) peer.control->flush();

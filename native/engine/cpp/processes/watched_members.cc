@@ -41,10 +41,10 @@ std::ptrdiff_t WatchedMembers::watched() const {
 }
 
 // A lost rank reports nothing, and a rank that has left has nothing to report.
-bool WatchedMembers::have_told(const Failure& failure, const Roll& told) const {
+bool WatchedMembers::have_announced(const Failure& failure, const Roll& announced) const {
   const int lost = failure.kind == FailureKind::kLost ? failure.rank : -1;
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-    if (!members_[rank].is_out() && !told.has(rank) && static_cast<int>(rank) != lost) return false;
+    if (!members_[rank].is_out() && !announced.has(rank) && static_cast<int>(rank) != lost) return false;
   }
   return true;
 }

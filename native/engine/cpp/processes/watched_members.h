@@ -58,8 +58,8 @@ class WatchedMembers {
   bool are_gone() const;
   // How many members this rank watches.
   std::ptrdiff_t watched() const;
-  // Whether all members that are not out have told all others of their failures. `told`: who has.
-  bool have_told(const Failure& failure, const Roll& told) const;
+  // Whether all members that are not out have announced their failures to all others. `announced`: the ranks that have.
+  bool have_announced(const Failure& failure, const Roll& announced) const;
   // Whether no member but `own` can need something of the first collectives.
   bool have_completed(std::uint64_t collectives, int own) const;
 

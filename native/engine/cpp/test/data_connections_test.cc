@@ -281,8 +281,8 @@ TEST(DataConnections, ReportsAnImpostorAtTheAddressOfAMember) {
         continue;
       }
       // The ticket that it was sent is not the one that it would have to show.
-      const Ticket::Half told = half(0, 1, 0, 1);
-      send(socket, told.data(), told.size(), MSG_NOSIGNAL);
+      const Ticket::Half half_ticket = half(0, 1, 0, 1);
+      send(socket, half_ticket.data(), half_ticket.size(), MSG_NOSIGNAL);
       std::this_thread::sleep_for(milliseconds(20));
       close(socket);
     }

@@ -42,11 +42,11 @@ TEST(Frames, AreParsedAsTheyWereWritten) {
     EXPECT_EQ(read->answer.sequence, 7u);
     EXPECT_TRUE(read->answer.has_come());
     EXPECT_EQ(read->answer.state, answer.state);
-    const auto told = failure_of(frames[3]);
-    ASSERT_TRUE(told);
-    EXPECT_FALSE(*told < failure || failure < *told);
-    EXPECT_EQ(told->after, failure.after);
-    EXPECT_EQ(told->ranks, failure.ranks);
+    const auto received = failure_of(frames[3]);
+    ASSERT_TRUE(received);
+    EXPECT_FALSE(*received < failure || failure < *received);
+    EXPECT_EQ(received->after, failure.after);
+    EXPECT_EQ(received->ranks, failure.ranks);
     const auto left = count_of(frames[4]);
     ASSERT_TRUE(left);
     EXPECT_EQ(left->rank, 5);

@@ -43,8 +43,7 @@ void await_calls(Notices& notices, int rank, int calls) {
 
 class SharedFailure : public testing::TestWithParam<int> {};
 
-// The other ranks wait for the killed one until they are told that the group has failed, and then
-// return.
+// The other ranks wait for the killed rank until the group has failed, and then return.
 TEST_P(SharedFailure, OfAKilledRankEndsTheOtherRanks) {
   const int signal = GetParam();
   for (int round = 0; round < (is_short() ? 4 : 12); ++round) {

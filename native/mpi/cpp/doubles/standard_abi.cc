@@ -243,11 +243,11 @@ bool first_letter(const Comm& comm, int source, int tag, Letter& first) {
 
 void tell(const Letter& letter, void* status) {
   if (status == nullptr) return;
-  auto* const told = static_cast<Status*>(status);
-  told->source = letter.source;
-  told->tag = letter.tag;
-  told->error = kSuccess;
-  told->internal[0] = static_cast<int>(letter.bytes);
+  auto* const result = static_cast<Status*>(status);
+  result->source = letter.source;
+  result->tag = letter.tag;
+  result->error = kSuccess;
+  result->internal[0] = static_cast<int>(letter.bytes);
 }
 
 // Blocks, as MPI_Comm_split does.

@@ -16,7 +16,7 @@
 
 namespace coll {
 
-// What MPI has told about itself.
+// The MPI library that is in use, and the rank of this process.
 struct Facts {
   std::string abi;
   std::string version;
@@ -62,8 +62,8 @@ class Engine {
   // Leaves all groups and ends MPI, because the process exits. Returns false if the other ranks did not end within
   // `seconds`; 0 for no limit.
   bool finalize_at_exit(double seconds);
-  // Ends the job with this code when the process has printed all it has to say. Other ranks are not told before: they
-  // would end the job with a code of their own.
+  // Ends the job with this code after the process has printed all of its output. Does not notify the other ranks before:
+  // they would end the job with codes of their own.
   void abort_at_exit(int code);
   void abort(int code);
 

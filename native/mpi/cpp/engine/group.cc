@@ -188,7 +188,7 @@ void Group::fail(Failure failure, bool tells) {
     try {
       tell_others([this](int rank) { control_.send(rank, Note::kFailure, encode(*failure_)); });
     } catch (const Error&) {
-      // Whoever cannot be told waits until its own deadline.
+      // A rank that this message cannot reach waits until its own deadline.
     }
   }
   if (status_ == Status::kPending) end(Status::kFailed);

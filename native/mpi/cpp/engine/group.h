@@ -49,7 +49,7 @@ class Group {
   const std::optional<Failure>& failure() const { return failure_; }
   // Ends the group with this failure, unless it has failed before, and tells the others if wanted.
   void fail(Failure failure, bool tells = true);
-  // Leaves the group. The others are told how many calls this rank has made.
+  // Leaves the group. Sends the number of calls that this rank has made to the other ranks.
   void leave();
   // Makes no more calls of MPI, which has ended or is about to.
   void cut();

@@ -9,7 +9,7 @@ namespace coll {
 namespace {
 
 constexpr const char* kProof = "MPI_Init_thread";
-constexpr const char* kCure = "install Open MPI (libopenmpi3) or MPICH (libmpich12), load its module, or set COLL_MPI_LIB to the file of the library";
+constexpr const char* kAdvice = "install Open MPI (libopenmpi3) or MPICH (libmpich12), load its module, or set COLL_MPI_LIB to the file of the library";
 
 bool is_set(const char* variable) {
   const char* const text = std::getenv(variable);
@@ -94,7 +94,7 @@ Library find_mpi_library(const std::string& environment) {
     if (open(library, file)) return library;
     if (tried.find(file) == std::string::npos) tried += (tried.empty() ? "" : ", ") + std::string(file);
   }
-  throw Error(ErrorKind::kNoLibrary, "no MPI library was found (tried " + tried + "): " + kCure);
+  throw Error(ErrorKind::kNoLibrary, "no MPI library was found (tried " + tried + "): " + kAdvice);
 }
 
 }  // namespace coll

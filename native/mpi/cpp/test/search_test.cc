@@ -23,8 +23,8 @@ std::string refusal_of(const std::string& file) {
 // In processes of their own, because a library that has been opened stays open.
 TEST(Search, aFileThatIsNotThereIsNamed) {
   EXPECT_EQ(in_ranks(1, [] {
-    const std::string told = refusal_of("/nowhere/libmpi.so");
-    return told.find("COLL_MPI_LIB=/nowhere/libmpi.so is not an MPI library: ") == 0;
+    const std::string message = refusal_of("/nowhere/libmpi.so");
+    return message.find("COLL_MPI_LIB=/nowhere/libmpi.so is not an MPI library: ") == 0;
   }), "");
 }
 

@@ -91,8 +91,8 @@ Driver open_driver(const std::string& file) {
   driver.library.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   driver.library.how = file.empty() ? "system" : "option";
   if (driver.library.handle == nullptr) {
-    const char* const told = dlerror();
-    const std::string said = told != nullptr ? told : name;
+    const char* const text = dlerror();
+    const std::string said = text != nullptr ? text : name;
     if (!file.empty()) throw Error(FailureKind::kNoLibrary, "cannot open the CUDA driver library given by COLL_CUDA_LIBRARY: " + said);
     throw Error(FailureKind::kNoLibrary, "there is no NVIDIA driver, or this process cannot open it (a container must be given access to the GPU): " + said);
   }

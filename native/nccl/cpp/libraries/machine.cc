@@ -15,7 +15,7 @@ constexpr const char* kSharedMemory = "/dev/shm";
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-std::string cure_of_nvml(const std::string& said) {
+std::string advice_for_nvml(const std::string& said) {
   return std::string("NCCL needs NVML, and ") + kNvml + " cannot be opened (" + said +
          "): give the container the utilities of the driver (NVIDIA_DRIVER_CAPABILITIES=compute,utility), or set COLL_NVML_LIBRARY to the file";
 }
@@ -36,11 +36,11 @@ void require_nvml(const std::string& file) {
   const char* const name = file.empty() ? kNvml : file.c_str();
   if (dlopen(name, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
   const char* const said = dlerror();
-  throw Error(FailureKind::kNoLibrary, cure_of_nvml(said != nullptr ? said : name));
+  throw Error(FailureKind::kNoLibrary, advice_for_nvml(said != nullptr ? said : name));
 }
 
-std::string cure_of_machine(const std::string& said) {
-  if (has(said, kNvml)) return cure_of_nvml(said);
+std::string advice_for_machine(const std::string& said) {
+  if (has(said, kNvml)) return advice_for_nvml(said);
   // NCCL creates segments of some MiB for each rank; Docker's default is 64 MiB in all.
   if (!has(said, kSharedMemory) || has(said, "attaching")) return "";
   return std::string(kSharedMemory) + " is too small for NCCL: " + room_in_shared_memory() +

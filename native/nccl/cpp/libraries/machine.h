@@ -11,6 +11,6 @@ namespace coll::nccl {
 void require_nvml(const std::string& file);
 
 // What to do about a failure with this message of NCCL; empty if the machine is not the cause.
-std::string cure_of_machine(const std::string& said);
+std::string advice_for_machine(const std::string& said);
 
 }  // namespace coll::nccl

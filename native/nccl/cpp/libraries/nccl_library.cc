@@ -53,8 +53,8 @@ Failure Nccl::failure_of(Result result, Communicator communicator) const {
   if (said.find("driver version is insufficient") != std::string::npos) text += " (no NVIDIA driver was found, or it is too old for this NCCL)";
   text += " (NCCL result " + std::to_string(result) + ")";
   if (result == kInvalidArgument) return {FailureKind::kInvalidArgument, result, text};
-  const std::string cure = result == kSystemError ? cure_of_machine(said) : "";
-  if (!cure.empty()) return {FailureKind::kMachine, result, cure + "; NCCL says " + text};
+  const std::string advice = result == kSystemError ? advice_for_machine(said) : "";
+  if (!advice.empty()) return {FailureKind::kMachine, result, advice + "; NCCL says " + text};
   return {FailureKind::kNccl, result, text};
 }
 

@@ -16,7 +16,7 @@ namespace coll::nccl {
 namespace {
 
 constexpr const char* kFile = "libnccl.so.2";
-constexpr const char* kCure = "install libnccl2 or the Python package nvidia-nccl-cu12, or set COLL_NCCL_LIBRARY to the library or its folder";
+constexpr const char* kAdvice = "install libnccl2 or the Python package nvidia-nccl-cu12, or set COLL_NCCL_LIBRARY to the library or its folder";
 
 std::string from_environment(const char* variable) {
   const char* const text = std::getenv(variable);
@@ -160,7 +160,7 @@ Library find_library(const Choice& choice, const Surroundings& surroundings) {
   for (const char* environment : {"/.venv", "/venv"}) {
     if (!folder.empty() && search.opens_in(folder + environment, kInCurrentFolder, false)) return search.library;
   }
-  throw Error(FailureKind::kNoLibrary, "NCCL is not installed: " + search.failures() + "; " + kCure);
+  throw Error(FailureKind::kNoLibrary, "NCCL is not installed: " + search.failures() + "; " + kAdvice);
 }
 
 bool is_named_by(const Library& library, const std::string& path) {

@@ -107,7 +107,7 @@ TEST(Openings, theErrorInAContainerSaysWhatIsMissing) {
       EXPECT_NE(failure->message.find("; NCCL says unhandled system error: "), std::string::npos) << failure->message;
     }
   }
-  const std::string other = nccl::cure_of_machine("Error while attaching to shared memory segment /dev/shm/nccl-1 (size 4), error: No such file or directory (2)");
+  const std::string other = nccl::advice_for_machine("Error while attaching to shared memory segment /dev/shm/nccl-1 (size 4), error: No such file or directory (2)");
   EXPECT_EQ(other, "");
 }
 

@@ -285,6 +285,6 @@ export function nameOf(collective: Collective): string {
   if (collective.kind === 'gather') return `gather to rank ${collective.root}`;
   if (collective.kind === 'reduce') return `reduce ${op} to rank ${collective.root}`;
   const variant = variantOf(collective);
-  const message = variant === 0 ? '' : ` (variant ${variant})`;
-  return op === undefined ? collective.kind : `${collective.kind} ${op}${message}`;
+  const suffix = variant === 0 ? '' : ` (variant ${variant})`;
+  return op === undefined ? collective.kind : `${collective.kind} ${op}${suffix}`;
 }

@@ -98,10 +98,8 @@ class OpsCommunicator extends JoiningCommunicator {
   }
 
   #refuseAlgorithm(): never {
-    const message = `${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves: use the communicator that you have`;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${message}`, {
-      operation: 'communicator',
-    });
+    const message = `communicator: ${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves: use the communicator that you have`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation: 'communicator' });
   }
 
   /** Validates the results of the cross-device ops, which may be third-party code. */
