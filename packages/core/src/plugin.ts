@@ -59,7 +59,13 @@ export type { ArenaMemory } from './runtime/arena.js';
 export { lostRank, type PreparedBuffer, type PreparedCall } from './runtime/call-cache.js';
 export type { CallFields, CallOptions, ResolvedOptions } from './runtime/call-options.js';
 export { CallOrder, type Turn } from './runtime/call-order.js';
-export type { Communicator, Group, PersistentCollective, RunOptions, Segments } from './runtime/communicator.js';
+export type {
+  Communicator,
+  Group,
+  PersistentCollective,
+  RunOptions,
+  Segments,
+} from './runtime/communicator.js';
 export type {
   Engine,
   EngineCandidate,
@@ -71,6 +77,7 @@ export type {
   ThreadGroup,
   ThreadGroupOptions,
 } from './runtime/engine.js';
+export { type ForwardedCall, ForwardingCommunicator, type ReplacementCall } from './runtime/forwarding-communicator.js';
 export { OrderedCommunicator } from './runtime/ordered-communicator.js';
 export { type CheckedCall, listOf, type SegmentList } from './runtime/segment-list.js';
 export type { WasmMemory } from './runtime/web-assembly.js';

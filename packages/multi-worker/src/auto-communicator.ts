@@ -2,7 +2,6 @@ import type {
   Collective,
   Communicator,
   DType,
-  Group,
   PersistentCollective,
   ProcessGroup,
   RunOptions,
@@ -20,7 +19,16 @@ import {
   requireRunOptions,
   routeAlgorithm,
 } from '@coll/core/internal';
-import { abortedError, closedError, listOf, nameOf, reads, refusedCollective, refusedError } from '@coll/core/plugin';
+import {
+  abortedError,
+  closedError,
+  ForwardingCommunicator,
+  listOf,
+  nameOf,
+  reads,
+  refusedCollective,
+  refusedError,
+} from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
@@ -105,35 +113,32 @@ export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
 }
 
 /** Passes each collective to the communicator of the algorithm chosen for its size. */
-class AutoCommunicator implements Communicator {
-  readonly size: number;
-  readonly localRanks: readonly number[];
-  readonly group: Group;
+class AutoCommunicator extends ForwardingCommunicator {
   readonly #tuning: LinkTuning;
   /** The communicators of the candidates, in their order. */
   readonly #communicators: readonly Communicator[];
   #isClosed = false;
 
   constructor(group: ProcessGroup) {
-    this.size = group.size;
-    this.localRanks = [group.rank];
-    this.#tuning = tuningOf(group);
-    this.#communicators = this.#tuning.algorithms.map((algorithm) => group.communicator(algorithm));
-    this.group = (this.#communicators[0] as Communicator).group;
+    const tuning = tuningOf(group);
+    const communicators = tuning.algorithms.map((algorithm) => group.communicator(algorithm));
+    super(communicators[0] as Communicator);
+    this.#tuning = tuning;
+    this.#communicators = communicators;
   }
 
-  refuses(collective: Collective, dtype: DType): string | undefined {
+  override refuses(collective: Collective, dtype: DType): string | undefined {
     const refused = this.#communicators.map((communicator) => communicator.refuses(collective, dtype));
     return refused.includes(undefined) ? undefined : refused[0];
   }
 
-  run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+  override run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
     const known = this.#known(collective, inputs, outputs);
     if (!known) return this.#runUnknown(collective, inputs, outputs, options);
     return followed(known, known.begin(), this.#of(known).run(collective, inputs, outputs, options));
   }
 
-  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+  override runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     let choice = this.#known(collective, inputs, outputs);
     if (!choice) {
       this.#requirePlayable(collective, inputs, outputs, options);
@@ -146,7 +151,7 @@ class AutoCommunicator implements Communicator {
   }
 
   /** Undefined until an algorithm was chosen for collectives of this size. */
-  persistent(
+  override persistent(
     collective: Collective,
     inputs: Buffers,
     outputs: Buffers,
@@ -167,13 +172,9 @@ class AutoCommunicator implements Communicator {
   }
 
   /** Closes the communicators of all algorithms; the group stays open. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#communicators.map((communicator) => communicator.close()));
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /**

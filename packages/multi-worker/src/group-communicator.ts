@@ -2,8 +2,6 @@ import {
   CollError,
   type Collective,
   type Communicator,
-  type DType,
-  type Group,
   type PersistentCollective,
   type ProcessGroup,
   type RunOptions,
@@ -11,7 +9,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { endedAtOnce, hashOf, setRunOptions } from '@coll/core/internal';
-import { CallOrder } from '@coll/core/plugin';
+import { CallOrder, ForwardingCommunicator } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
@@ -46,26 +44,16 @@ export interface GroupCommunicatorOptions {
  * The ranks of all workers as one communicator. All members must cut their buffers into the same segments. If a
  * collective fails on this worker alone, the group fails, because the other workers wait for it.
  */
-export class GroupCommunicator implements Communicator {
-  readonly size: number;
-  readonly localRanks: readonly number[];
-  readonly group: Group;
+export class GroupCommunicator extends ForwardingCommunicator {
   readonly #options: GroupCommunicatorOptions;
   readonly #order = new CallOrder();
 
   constructor(options: GroupCommunicatorOptions) {
-    const { ranks } = options;
-    this.size = ranks.size;
-    this.localRanks = ranks.localRanks;
-    this.group = ranks.group;
+    super(options.ranks);
     this.#options = options;
   }
 
-  refuses(collective: Collective, dtype: DType): string | undefined {
-    return this.#options.ranks.refuses(collective, dtype);
-  }
-
-  run(collective: Collective, inputs: Buffers, outputs: Buffers, given?: RunOptions): Promise<void> {
+  override run(collective: Collective, inputs: Buffers, outputs: Buffers, given?: RunOptions): Promise<void> {
     const { ranks, oneByOne } = this.#options;
     const options = this.#optionsOf(inputs, given);
     this.#options.count?.();
@@ -73,13 +61,13 @@ export class GroupCommunicator implements Communicator {
     return this.#order.hold(() => this.#watch(ranks.run(collective, inputs, outputs, options)));
   }
 
-  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, given?: RunOptions): void {
+  override runSync(collective: Collective, inputs: Buffers, outputs: Buffers, given?: RunOptions): void {
     const options = this.#optionsOf(inputs, given);
     this.#options.count?.();
     this.#watchSync(() => this.#options.ranks.runSync(collective, inputs, outputs, options));
   }
 
-  persistent(
+  override persistent(
     collective: Collective,
     inputs: Buffers,
     outputs: Buffers,
@@ -104,13 +92,8 @@ export class GroupCommunicator implements Communicator {
   }
 
   /** Closes `ranks` and the engine's communicator; the process group stays open. */
-  async close(): Promise<void> {
-    const { ranks, engine } = this.#options;
-    await Promise.all([ranks.close(), engine?.close()]);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  override async close(): Promise<void> {
+    await Promise.all([super.close(), this.#options.engine?.close()]);
   }
 
   /** The options for the communicator of the ranks. */
@@ -123,7 +106,16 @@ export class GroupCommunicator implements Communicator {
     const request = names && options.request ? { ...options.request, ranks: names } : options.request;
     const own = hashOf(numbers);
     // A spread here made calls on new memory five times slower.
-    return setRunOptions({ timeoutSeconds, layout: own, values, request, signal, sharedResult, checkCalls, turn });
+    return setRunOptions({
+      timeoutSeconds,
+      layout: own,
+      values,
+      request,
+      signal,
+      sharedResult,
+      checkCalls,
+      turn,
+    });
   }
 
   #watchSync<Result>(call: () => Result): Result {

@@ -2,12 +2,12 @@ import {
   type Collective,
   type Communicator,
   type DType,
-  type Group,
   NotImplementedError,
+  type PersistentCollective,
   type RunOptions,
   type Segments,
 } from '@coll/core';
-import { listOf, refusedCollective, variantOf } from '@coll/core/plugin';
+import { ForwardingCommunicator, listOf, refusedCollective, variantOf } from '@coll/core/plugin';
 import { usesNccl } from './compat/spec-fit.js';
 import type { SpecPlan, SpecVariant } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
@@ -18,19 +18,12 @@ type Buffers = readonly Segments[];
  * Executes the parts of a plan that need NCCL with NCCL, and all other schedules with an engine's
  * communicator.
  */
-export class MultiWorkerCommunicator implements Communicator {
-  readonly size: number;
-  readonly localRanks: readonly number[];
-  readonly group: Group;
-  readonly #engine: Communicator;
+export class MultiWorkerCommunicator extends ForwardingCommunicator {
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
 
   constructor(engine: Communicator, plan: SpecPlan, nccl: NcclGroups) {
-    this.size = engine.size;
-    this.localRanks = engine.localRanks;
-    this.group = engine.group;
-    this.#engine = engine;
+    super(engine);
     this.#plan = plan;
     this.#nccl = nccl;
   }
@@ -39,22 +32,22 @@ export class MultiWorkerCommunicator implements Communicator {
    * The reason why no entry of the plan supports a collective; undefined if it is supported.
    * Restrictions of a single entry are reported later, when a value uses the entry.
    */
-  refuses(collective: Collective, dtype: DType): string | undefined {
+  override refuses(collective: Collective, dtype: DType): string | undefined {
     return collective.kind === 'all-reduce'
       ? refusedCollective(collective, dtype, this.size)
-      : this.#engine.refuses(collective, dtype);
+      : this.inner.refuses(collective, dtype);
   }
 
-  async run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+  override async run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
     const variant = this.#ncclVariant(collective);
-    if (!variant) return this.#engine.run(collective, inputs, outputs, options);
+    if (!variant) return this.inner.run(collective, inputs, outputs, options);
     const devices = inputs.map((buffer) => listOf(buffer)[0]?.device ?? '');
     const group = await this.#nccl.group(variant.entry, this.#plan.workersOf(this.size), devices);
     const { variant: _, ...plain } = collective as Extract<Collective, { kind: 'all-reduce' }>;
     return group.run(plain, inputs, outputs, options);
   }
 
-  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+  override runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     if (this.#ncclVariant(collective)) {
       throw new NotImplementedError(
         'ERR_COLL_NOT_IMPLEMENTED',
@@ -64,15 +57,11 @@ export class MultiWorkerCommunicator implements Communicator {
         },
       );
     }
-    this.#engine.runSync(collective, inputs, outputs, options);
+    this.inner.runSync(collective, inputs, outputs, options);
   }
 
-  close(): Promise<void> {
-    return this.#engine.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  override persistent(...call: Parameters<Communicator['run']>): PersistentCollective | undefined {
+    return this.#ncclVariant(call[0]) ? undefined : super.persistent(...call);
   }
 
   /**
