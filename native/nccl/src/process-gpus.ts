@@ -152,7 +152,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
    */
   async #compare(
     passages: readonly Passage[],
-    { timeoutSeconds = null, signal, layout = 0, values = 0, turn }: RunOptions,
+    { timeoutSeconds = null, signal, layout = 0, valueCount = 0, turn }: RunOptions,
   ): Promise<void> {
     const [{ collective }] = passages as readonly [Passage];
     const { size, localRanks } = this;
@@ -172,7 +172,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
       turn,
       request,
       layout: hashOf([layout, layoutOf(samples)]),
-      values,
+      valueCount,
       ...(signal ? { signal } : {}),
     };
     await meeting.run({ kind: 'all-reduce', op: 'max' }, marks, marks, options);

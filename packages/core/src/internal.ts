@@ -42,7 +42,7 @@ export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
 export { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './replicas/run-note.js';
 export { Arena } from './runtime/arena.js';
-export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf, withTargetsAt } from './runtime/call-options.js';
+export { optionsAt, partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './runtime/call-options.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export {
   askedBy,

@@ -65,6 +65,7 @@ export type {
   PersistentCollective,
   RunOptions,
   Segments,
+  ValuePart,
 } from './runtime/communicator.js';
 export type {
   Engine,

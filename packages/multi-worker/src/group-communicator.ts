@@ -99,7 +99,7 @@ export class GroupCommunicator extends ForwardingCommunicator {
   /** The options for the communicator of the ranks. */
   #optionsOf(inputs: Buffers, options: RunOptions = {}): RunOptions {
     const { names, groupKey = 0 } = this.#options;
-    const { timeoutSeconds, layout = 0, values, signal, sharedResult, checkCalls, turn } = options;
+    const { timeoutSeconds, layout = 0, valueCount, values, signal, sharedResult, checkCalls, turn } = options;
     const input = inputs[0] ?? [];
     const numbers = [layout, groupKey];
     if (Array.isArray(input) && input.length > 1) for (const { data } of input) numbers.push(data.length);
@@ -109,6 +109,7 @@ export class GroupCommunicator extends ForwardingCommunicator {
     return setRunOptions({
       timeoutSeconds,
       layout: own,
+      valueCount,
       values,
       request,
       signal,

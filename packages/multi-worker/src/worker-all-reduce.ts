@@ -22,7 +22,7 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { bySparsity, partOf, RankNames, withTargetsAt } from '@coll/core/internal';
+import { bySparsity, optionsAt, partOf, RankNames } from '@coll/core/internal';
 import { copyToDevice, devicesMatch, mirror, processWorld, sameDevice, viewOnDevice } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
@@ -190,7 +190,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
       values,
       (dense, indices) => {
         const pairs = dense.map((value) => onItself(densified(value)));
-        return super.batchReduceImplementation(op, pairs, withTargetsAt(indices, call));
+        return super.batchReduceImplementation(op, pairs, optionsAt(indices, call));
       },
       (sparse) => (this.#gathering as GatheringOps).batchReduce(op, sparse.map(onItself), partOf(call)),
     );

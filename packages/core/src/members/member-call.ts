@@ -27,7 +27,7 @@ export interface MemberCall {
   /** Hash of the shapes of the values, which must be equal on all ranks; 0 for arrays. */
   readonly layout: number;
   /** Length of the list of values; 0 for a single value. */
-  readonly values: number;
+  readonly valueCount: number;
 }
 
 /** The calling rank and its arguments. */
@@ -58,7 +58,7 @@ function callOf(collective: Collective, options: MemberCallOptions): MemberCall 
   const { value, into } = options;
   if (!Array.isArray(value)) {
     const { given, input, output, result } = buffersOf(collective, options, value, into);
-    return { collective, input, output, result, layout: shapeLayoutOf(given), values: 0 };
+    return { collective, input, output, result, layout: shapeLayoutOf(given), valueCount: 0 };
   }
   requireLists(collective, value, into, options.rank);
   const buffers = value.map((part, index) => buffersOf(collective, options, part, (into as unknown[])?.[index]));
@@ -69,7 +69,7 @@ function callOf(collective: Collective, options: MemberCallOptions): MemberCall 
     output: buffers.map(({ output }) => output),
     result: hasResult ? buffers.map(({ result }) => result) : undefined,
     layout: shapeLayoutOf(buffers.map(({ given }) => given)),
-    values: value.length,
+    valueCount: value.length,
   };
 }
 
@@ -105,11 +105,12 @@ function callOfScatter(
   }
   const output = asMemory(into);
   const layout = shapeLayoutOf(output);
-  if (value === undefined) return { collective, input: empty(output.dtype), output, result: into, layout, values: 0 };
+  if (value === undefined)
+    return { collective, input: empty(output.dtype), output, result: into, layout, valueCount: 0 };
   const input = asTensor(value);
   const shape = shapeOf(collective, input, size, rank);
   if (!ArrayBuffer.isView(into)) requireShape(collective, output, shape, rank);
-  return { collective, input, output, result: into, layout, values: 0 };
+  return { collective, input, output, result: into, layout, valueCount: 0 };
 }
 
 interface Buffers {

@@ -503,8 +503,8 @@ export class Member implements AsyncDisposable {
   }
 
   #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {
-    const { layout, values } = call;
-    const own = layout === 0 && values === 0 && !request ? options : { ...options, layout, values, request };
+    const { layout, valueCount } = call;
+    const own = layout === 0 && valueCount === 0 && !request ? options : { ...options, layout, valueCount, request };
     return this.#together(this.#local.run(this.#place, call, own));
   }
 

@@ -83,7 +83,12 @@ describe('reduce of all-reduce ops', () => {
   it('passes options and signal to the communicator', async () => {
     const { signal } = new AbortController();
     await new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 5, signal });
-    expect(run.mock.lastCall?.[3]).toEqual({ timeoutSeconds: 5, signal, layout: expect.any(Number) });
+    expect(run.mock.lastCall?.[3]).toEqual({
+      timeoutSeconds: 5,
+      signal,
+      layout: expect.any(Number),
+      values: [{ id: 0, begin: 0, offset: 0, length: expect.any(Number) }],
+    });
     await new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { checkCalls: true });
     expect(run.mock.lastCall?.[3]).toMatchObject({ checkCalls: true });
     const aborted = AbortSignal.abort(new Error('enough'));

@@ -6,7 +6,7 @@ import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
 import { type DenseBatch, perReplica, type ValueLists } from '../replicas/batch.js';
-import { partOf, type ResolvedOptions, runOptionsOf, withTargetsAt } from '../runtime/call-options.js';
+import { optionsAt, partOf, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import { drive, type Work } from '../runtime/drive.js';
 import type { Engine, EngineRequest, EngineResolution } from '../runtime/engine.js';
@@ -208,7 +208,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     if (values.every(isWhollyDense)) return this.#allReduceDense(op, values, call);
     return bySparsity(
       values,
-      (dense, indices) => this.#allReducePartlyDense(op, dense, withTargetsAt(indices, call)),
+      (dense, indices) => this.#allReducePartlyDense(op, dense, optionsAt(indices, call)),
       (sparse) => this.#reduceSparse(op, sparse, call),
     );
   }

@@ -103,8 +103,8 @@ describe('batchReduce of cross-device ops', () => {
     expect(results).toEqual([a, b]);
     const call = { options: new CommunicationOptions({ timeoutSeconds: 3 }), signal: undefined };
     expect(ops.reduced.mock.calls).toEqual([
-      ['SUM', both, both, call],
-      ['SUM', new PerReplica([b]), 'cpu:0', call],
+      ['SUM', both, both, { ...call, names: [0] }],
+      ['SUM', new PerReplica([b]), 'cpu:0', { ...call, names: [1] }],
     ]);
   });
 

@@ -8,13 +8,19 @@ import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
 import type { ReplicaGroup } from '../replicas/replica-group.js';
 import { type ReplicaPlan, replicaCommunicator, replicaGroupOf } from '../replicas/replica-plan.js';
-import { begunOptions, type CallOptions, type ResolvedOptions, resolveWithoutInto } from '../runtime/call-options.js';
+import {
+  begunOptions,
+  type CallOptions,
+  optionsAt,
+  type ResolvedOptions,
+  requireNameEach,
+  resolveWithoutInto,
+} from '../runtime/call-options.js';
 import type { CallOrder } from '../runtime/call-order.js';
 import type { Communicator } from '../runtime/communicator.js';
 import { stepOf, type Work, workDone } from '../runtime/drive.js';
 import type { EngineCandidate } from '../runtime/engine.js';
 import { asValue, copyToDevice, isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
-import { NotImplementedError, RuntimeError } from '../support/errors.js';
 import {
   allDevicesMatch,
   type Destinations,
@@ -29,6 +35,7 @@ import type { Structure } from '../values/structure.js';
 import type { Tensor, TensorLike } from '../values/tensor.js';
 import { countingRefusals } from './counting-refusals.js';
 import type { Explanation } from './explanation.js';
+import { closedOps, opsWithoutWorld } from './ops-errors.js';
 import { performTogether } from './perform-together.js';
 import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {
@@ -126,6 +133,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     const value = asPerReplica(given);
     validateDestinations(destinations);
     const into = intoOf(options);
+    requireNameEach(resolved, 1);
     if (into !== undefined) return (await this.#reducePairs(op, [[value, destinations]], resolved, [into]))[0];
     const isUnique = resolved.deduplicate && isIndexedSlices(value);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {
@@ -165,6 +173,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   async #reducePairs(op: ReduceOp, pairs: readonly ReadyPair[], resolved: ResolvedOptions, into?: readonly unknown[]) {
     const targets = resultTargets(op, pairs, into, resolved);
+    requireNameEach(resolved, pairs.length);
     if (pairs.every(([value]) => this.#isWhole(value)) && allDevicesMatch(pairs)) {
       const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
       return placedResults(pairs, own, targets);
@@ -362,8 +371,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   ): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = [];
     for (const [index, [value, destinations]] of pairs.entries()) {
-      const own = call.targets ? { ...call, targets: [call.targets[index]] } : call;
-      results.push(await this.reduceImplementation(op, value, destinations, own));
+      results.push(await this.reduceImplementation(op, value, destinations, optionsAt([index], call)));
     }
     return results;
   }
@@ -451,9 +459,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   #requireOpen(operation: string): void {
-    if (!this.#isClosed) return;
-    const message = `${operation}: these ${this.name} ops were closed; create new ops`;
-    throw new RuntimeError('ERR_COLL_CLOSED', message, { operation });
+    if (this.#isClosed) throw closedOps(this.name, operation);
   }
 
   #requireReducible(values: readonly DistributedValues<Value>[]): void {
@@ -468,8 +474,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #replicas(operation: string): ReplicaGroup {
     if (this.replicaGroup) return this.replicaGroup;
-    const message = `${this.name} cannot ${operation} inside a replica, because it was created without a world; let a strategy create it, or pass a world to its constructor`;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', message, { operation });
+    throw opsWithoutWorld(this.name, operation);
   }
 }
 

@@ -49,7 +49,13 @@ export function workOf(
   into: Batch['into'],
 ): Work<ValuesByDevice> {
   const outputs = resultsOf(collective, inputs, call, into);
-  const { runs, separate } = group.runner.runsOf(collective, packs, [inputs, outputs], !call.targets && !into);
+  const { runs, separate } = group.runner.runsOf(
+    collective,
+    packs,
+    [inputs, outputs],
+    !call.targets && !into,
+    call.names,
+  );
   const finish = () => {
     separate();
     return outputs.map((results, rank) => onDeviceOf(inputs[rank] as readonly Tensor[], results));

@@ -1,10 +1,11 @@
 import type { Collective } from '../collectives/collective.js';
+import type { ResolvedOptions } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import type { Run } from '../runtime/drive.js';
 import { isList, type SegmentList } from '../runtime/segment-list.js';
 import type { Tensor } from '../values/tensor.js';
 import { JoinedBuffers } from './joined-buffers.js';
-import type { RoutedPack } from './routes.js';
+import { partsWithIds, type RoutedPack } from './routes.js';
 import { Views } from './views.js';
 
 // Passing an array to an engine takes longer than copying this many bytes.
@@ -28,22 +29,25 @@ export class PackRunner {
   /**
    * The collectives of all packs, given the values of each local rank and the memory of their
    * results. `separate` must be called when all collectives have ended. `isNew`: whether the caller
-   * has not seen this memory yet.
+   * has not seen this memory yet. `names`: the names of the values. Default: their indices.
    */
   runsOf(
     collective: Extract<Collective, { kind: 'all-reduce' }>,
     packs: readonly RoutedPack[],
     [inputs, outputs]: readonly [Values, Values],
     isNew: boolean,
+    names?: ResolvedOptions['names'],
   ): { readonly runs: readonly Run[]; separate(): void } {
     const separate: (() => void)[] = [];
     const { kind, op } = collective;
-    const runs = packs.map(({ pieces, variant, layout }): Run => {
+    const runs = packs.map((pack): Run => {
+      const { pieces, variant, layout } = pack;
       const run = {
         collective: { kind, op, variant },
         inputs: inputs.map((values) => this.#views.cut(values, pieces)),
         outputs: outputs.map((results) => this.#views.cut(results, pieces)),
         layout,
+        values: partsWithIds(pack, names),
       };
       // Ranks elsewhere must decide alike, and the engine checks memory that the caller has passed.
       if (!this.#isLocal || !isNew || !isSmall(run)) return run;

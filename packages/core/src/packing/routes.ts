@@ -1,3 +1,4 @@
+import type { ValuePart } from '../runtime/communicator.js';
 import { AssertionError } from '../support/errors.js';
 import { hashOf } from '../values/layout.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
@@ -38,6 +39,8 @@ export interface RoutedPack {
   readonly variant: number;
   /** A hash of the pieces, the shapes of their values, and the variant. */
   readonly layout: number;
+  /** The pieces as parts of values, whose ids are their indices. */
+  readonly values: readonly ValuePart[];
 }
 
 /** A batch seen before: the dtypes and shapes of its values, and its packs. */
@@ -104,9 +107,26 @@ export function routedPacks(
       const chosen = variant?.(number) ?? 0;
       const cuts = placed.flatMap(({ index, begin, end }) => [index, begin, end, ...(values[index] as Tensor).shape]);
       const layout = hashOf([chosen, ...cuts]);
-      return { pieces: placed, variant: chosen, layout };
+      return { pieces: placed, variant: chosen, layout, values: partsOf(placed) };
     });
   });
+}
+
+function partsOf(pieces: readonly Piece[]): readonly ValuePart[] {
+  let offset = 0;
+  return pieces.map(({ index, begin, end }) => {
+    const part = { id: index, begin, offset, length: end - begin };
+    offset += part.length;
+    return part;
+  });
+}
+
+/** The parts of values that a pack consists of, given the ids of all values. Default: their indices. */
+export function partsWithIds(
+  { values }: RoutedPack,
+  ids: readonly ValuePart['id'][] | undefined,
+): readonly ValuePart[] {
+  return ids ? values.map((part) => ({ ...part, id: ids[part.id as number] as ValuePart['id'] })) : values;
 }
 
 function requireEach(count: number, routes: readonly Route[]): void {

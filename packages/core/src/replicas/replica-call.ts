@@ -7,7 +7,9 @@ import { requireAxis } from '../kernels/concat-along.js';
 import {
   type CallOptions,
   intoAndShared,
+  optionsAt,
   type ResolvedOptions,
+  requireNameEach,
   resolveCallOptions,
   resolveWithoutInto,
 } from '../runtime/call-options.js';
@@ -76,6 +78,7 @@ export function reduceCall(
   validateReduceOp(op);
   const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
   requireReducible(op, values);
+  requireNameEach(resolved, values.length);
   const name = `all-reduce ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
   return callOf({ kind: 'all-reduce', op }, name, value, values, into, resolved, device);
 }
@@ -120,6 +123,7 @@ export function broadcastCall(
   requireRoot(root, size);
   const { into, resolved } = resolve(options);
   const values = denseValues('broadcast', value, device);
+  requireNameEach(resolved, values.length);
   return callOf({ kind: 'broadcast', root }, `broadcast from replica ${root}`, value, values, into, resolved, device);
 }
 
@@ -158,6 +162,7 @@ export function arrivingCall(
   const { into, resolved } = resolve(options);
   validateReduceOp(op);
   const leaves = flatten(value as Structure<unknown>);
+  requireNameEach(resolved, leaves.length);
   const memory = into === undefined ? undefined : tensorsOf(into, device);
   if (memory) requireOneEach(memory, leaves.length);
   const whole = new CommunicationOptions({ ...resolved.options, bytesPerPack: Number.MAX_SAFE_INTEGER });
@@ -169,7 +174,8 @@ export function arrivingCall(
     callFor(indices, values) {
       const dense = indices.filter((_, position) => !isIndexedSlices(values[position]));
       const own = memory && { into: dense.map((index) => memory[index] as Tensor) };
-      const call = reduceCall(op, values, { ...resolved, options: whole, ...own }, device);
+      const { names } = optionsAt(indices, resolved);
+      const call = reduceCall(op, values, { ...resolved, options: whole, names, ...own }, device);
       const name = `${call.name} of values ${indices.join(', ')} of ${leaves.length}`;
       return { ...call, name, announced: [leaves.length, ...indices] };
     },

@@ -1,7 +1,7 @@
 import { lostBufferError } from '../collectives/call-errors.js';
 import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
 import { type Collective, type CollectiveOp, collectiveOp, nameOf, refusedSparse } from '../collectives/collective.js';
-import { RoutedBatches, type Routing } from '../packing/routes.js';
+import { partsWithIds, RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { ResolvedOptions } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
@@ -43,6 +43,8 @@ export interface ReplicaReduceOptions {
   readonly announced?: readonly number[] | undefined;
   /** What the call is for; ranks compare it. Default: the call itself. */
   readonly purpose?: Purpose | undefined;
+  /** A name for each value. Default: their indices. */
+  readonly names?: ResolvedOptions['names'] | undefined;
   /** Whether the call before was on the same memory, so that the engine may keep the call. Default: false. */
   readonly isRepeated?: boolean | undefined;
 }
@@ -94,15 +96,15 @@ export class ReplicaCollectives {
     const [values, memory] = [inputs[0] as readonly Value[], into?.[0]];
     switch (request.kind) {
       case 'all-reduce': {
-        const { options, deduplicate = false } = call;
+        const { options, deduplicate = false, names } = call;
         const { bytesPerPack } = options;
-        const own = { bytesPerPack, into: memory, form, deduplicate, announced, purpose, isRepeated };
+        const own = { bytesPerPack, into: memory, form, deduplicate, announced, purpose, names, isRepeated };
         return asLists(this.allReduce(collectiveOp(request.op), values, own));
       }
       case 'all-gather':
         return asLists(this.allGather(values as readonly Tensor[], request.axis, form, purpose));
       case 'broadcast':
-        return asLists(this.broadcast(values as readonly Tensor[], request.root, memory, form, purpose));
+        return asLists(this.broadcast(values as readonly Tensor[], request.root, memory, form, purpose, call.names));
     }
   }
 
@@ -119,7 +121,7 @@ export class ReplicaCollectives {
     const { form, announced } = options;
     const own = layoutOf(values, form);
     const layout = announced ? hashOf([own, ...announced]) : own;
-    const whole = { layout, values: valuesIn(form ?? '', values.length) };
+    const whole = { layout, valueCount: valuesIn(form ?? '', values.length) };
     if (values.some(isIndexedSlices))
       return { on: this.#communicator, phases: this.#reduceSparse(op, values, whole, options) };
     const dense = values as readonly Tensor[];
@@ -170,7 +172,7 @@ export class ReplicaCollectives {
     const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
     return {
       on: this.#communicator,
-      phases: gatherAlong(this.#member, values, axis, { layout, values: valuesIn(form, values.length) }, purpose),
+      phases: gatherAlong(this.#member, values, axis, { layout, valueCount: valuesIn(form, values.length) }, purpose),
     };
   }
 
@@ -184,16 +186,18 @@ export class ReplicaCollectives {
     into?: readonly Tensor[],
     form = '',
     purpose?: Purpose,
+    names?: ResolvedOptions['names'],
   ): Work<Tensor[]> {
     const collective: Collective = { kind: 'broadcast', root };
     const results = into ?? resultsFor(undefined, values, undefined);
-    const whole = { layout: layoutOf(values, form), values: valuesIn(form, values.length) };
+    const whole = { layout: layoutOf(values, form), valueCount: valuesIn(form, values.length) };
     const runs = this.#copies.packsOf(values, 0).map(
-      ({ pieces }): Run => ({
+      (pack): Run => ({
         collective,
-        inputs: [this.#views.cut(values, pieces)],
-        outputs: [this.#views.cut(results, pieces)],
+        inputs: [this.#views.cut(values, pack.pieces)],
+        outputs: [this.#views.cut(results, pack.pieces)],
         ...whole,
+        values: partsWithIds(pack, names),
         request: purpose && requestOf(purpose, collective, values),
       }),
     );
@@ -217,7 +221,8 @@ export class ReplicaCollectives {
       valuesEach: this.#valuesEach,
       ...whole,
     });
-    yield this.#reductions(op, dense, results, whole, options);
+    const names = split.denseIndices.map((index) => options.names?.[index] ?? index);
+    yield this.#reductions(op, dense, results, whole, { ...options, names });
     const gathered = yield* gatherSlices(this.#member, agreed);
     return stitchValues<Value>([
       [results, split.denseIndices],
@@ -231,15 +236,16 @@ export class ReplicaCollectives {
     values: readonly Tensor[],
     results: readonly Tensor[],
     whole: Composition,
-    { bytesPerPack = 0, purpose }: ReplicaReduceOptions,
+    { bytesPerPack = 0, purpose, names }: ReplicaReduceOptions,
   ): Run[] {
-    return this.#batches.packsOf(values, bytesPerPack).map(({ pieces, variant, layout: packed }) => ({
-      collective: { kind: 'all-reduce', op, variant },
-      inputs: [this.#views.cut(values, pieces)],
-      outputs: [this.#views.cut(results, pieces)],
+    return this.#batches.packsOf(values, bytesPerPack).map((pack) => ({
+      collective: { kind: 'all-reduce', op, variant: pack.variant },
+      inputs: [this.#views.cut(values, pack.pieces)],
+      outputs: [this.#views.cut(results, pack.pieces)],
       // Replicas with different packing would add up unrelated elements.
-      layout: hashOf([whole.layout, packed]),
-      values: whole.values,
+      layout: hashOf([whole.layout, pack.layout]),
+      valueCount: whole.valueCount,
+      values: partsWithIds(pack, names),
       request: purpose && requestOf(purpose, { kind: 'all-reduce', op }, values),
     }));
   }

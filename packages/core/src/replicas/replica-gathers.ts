@@ -21,7 +21,7 @@ const smallBytes = 1 << 16;
 const mostBytes = 2 ** 31 - 1;
 
 /** The layout and the number of the values of a call, as in `RunOptions`. */
-export type Composition = Required<Pick<RunOptions, 'layout' | 'values'>>;
+export type Composition = Required<Pick<RunOptions, 'layout' | 'valueCount'>>;
 
 /** The composition and the caller's request, which all collectives of a call share. */
 export type PartOfCall = Composition & Required<Pick<Run, 'request'>>;

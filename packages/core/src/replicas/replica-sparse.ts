@@ -86,14 +86,14 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
 }
 
 /** The composition and the request of the call. All ranks compare both before they exchange announcements. */
-function partOf({ sparse, layout, values }: SparseRequest): PartOfCall {
+function partOf({ sparse, layout, valueCount }: SparseRequest): PartOfCall {
   const request: CallerRequest = {
     collective: { kind: 'all-reduce', op: 'sum' },
     dtype: 'float64',
     length: sparse.length,
     purpose: 'sparse',
   };
-  return { layout, values, request };
+  return { layout, valueCount, request };
 }
 
 function finished(sum: IndexedSlices, op: CollectiveOp, isUnique: boolean, size: number): IndexedSlices {

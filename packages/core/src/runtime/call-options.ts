@@ -30,13 +30,19 @@ export interface CallFields extends CommunicationOptionsInit {
    * as a part of another call pass the turn of that call. Default: a turn of its own.
    */
   readonly turn?: Turn | undefined;
+  /**
+   * A name for each value of an all-reduce or broadcast, in the order of the list or structure. A
+   * plug-in that keeps state per value, such as the error of its compression, finds them as the ids
+   * of `RunOptions.values`. Default: the index of each value.
+   */
+  readonly names?: readonly (string | number)[] | undefined;
   /** The communication options as one object. A field set in this object overrides the same field next to it. */
   readonly options?: CommunicationOptions | undefined;
   /** @deprecated The old name of `options`. */
   readonly experimentalHints?: CommunicationOptions | undefined;
 }
 
-const fieldNames = knownOptions<CallFields>('options of a collective', {
+const fieldNames = knownOptions<Omit<CallFields, 'names'>>('options of a collective', {
   bytesPerPack: true,
   timeoutSeconds: true,
   implementation: true,
@@ -49,7 +55,7 @@ const fieldNames = knownOptions<CallFields>('options of a collective', {
   experimentalHints: true,
 });
 
-const withInto: KnownOptions = { ...fieldNames, names: new Set([...fieldNames.names, 'into']) };
+const withInto: KnownOptions = { ...fieldNames, names: new Set([...fieldNames.names, 'into', 'names']) };
 
 /** The last argument of a collective call: options, or an object with the fields of `CallFields`. */
 export type CallOptions = CommunicationOptions | CallFields;
@@ -66,6 +72,8 @@ export interface ResolvedOptions {
   readonly sharedResult?: boolean;
   /** Whether sparse results hold each index only once. Undefined means false. */
   readonly deduplicate?: boolean;
+  /** A name for each value. Undefined: their indices. */
+  readonly names?: readonly (string | number)[];
   /**
    * Memory for the results, given by the caller: one list of tensors per value. Ops may ignore this
    * memory; their results are then copied into it.
@@ -83,8 +91,8 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
 }
 
 /**
- * Like `resolveCallOptions`, for calls that do not accept `into`.
- * @throws ValueError as `resolveCallOptions`, and for `into`
+ * Like `resolveCallOptions`, for calls that accept neither `into` nor `names`.
+ * @throws ValueError as `resolveCallOptions`, and for `into` and `names`
  */
 export function resolveWithoutInto(call: CallOptions | null | undefined): ResolvedOptions {
   return resolve(call, fieldNames);
@@ -95,7 +103,7 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
   requireKnownOptions(call, known);
-  const { signal, options, experimentalHints, turn } = call;
+  const { signal, options, experimentalHints, turn, names } = call;
   requireSignal(signal);
   const sharedResult = flagOf(call, 'sharedResult');
   const deduplicate = flagOf(call, 'deduplicate');
@@ -116,6 +124,7 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
   if (turn) resolved.turn = turn;
   if (sharedResult) resolved.sharedResult = true;
   if (deduplicate) resolved.deduplicate = true;
+  if (names !== undefined) resolved.names = distinctNames(names);
   return resolved;
 }
 
@@ -147,14 +156,30 @@ export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOp
   return setRunOptions({ timeoutSeconds, checkCalls, signal, sharedResult, turn });
 }
 
+/** @throws ValueError unless a call with names has one for each of its values */
+export function requireNameEach({ names }: ResolvedOptions, values: number): void {
+  if (names === undefined || names.length === values) return;
+  const message = `names must have one name per value, got ${names.length} names for ${values} values`;
+  throw new ValueError('ERR_COLL_VALUE', message);
+}
+
+function distinctNames(names: unknown): readonly (string | number)[] {
+  const isName = (name: unknown) => typeof name === 'string' || typeof name === 'number';
+  if (Array.isArray(names) && names.every(isName) && new Set(names).size === names.length) return [...names];
+  const message = `names must be a list of different strings or numbers, got ${quote(names)}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
+}
+
 /** The call options to pass to other ops that serve a part of this call. */
 export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions): CallFields {
   return { options, signal, sharedResult, turn };
 }
 
 /** The options of a call for some of its values, which have the given indices. */
-export function withTargetsAt(indices: readonly number[], call: ResolvedOptions): ResolvedOptions {
-  return call.targets ? { ...call, targets: indices.map((index) => call.targets?.[index]) } : call;
+export function optionsAt(indices: readonly number[], call: ResolvedOptions): ResolvedOptions {
+  const { targets, names } = call;
+  const own = { ...call, names: indices.map((index) => names?.[index] ?? index) };
+  return targets ? { ...own, targets: indices.map((index) => targets[index]) } : own;
 }
 
 /** Whether the option `name` is set. @throws ValueError unless its value is a boolean or undefined */

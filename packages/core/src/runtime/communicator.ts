@@ -29,7 +29,13 @@ export interface RunOptions {
    * How many values the caller's list or structure has, as `valuesIn` counts them, for the error of
    * ranks that differ in `layout`. Default: 0, a single value.
    */
-  readonly values?: number;
+  readonly valueCount?: number;
+  /**
+   * The parts of the caller's values that each buffer of an all-reduce or broadcast consists of, in
+   * the order of the buffer; the same for inputs and outputs. Undefined: the buffer holds no values
+   * of a caller, or the caller has called the communicator itself.
+   */
+  readonly values?: readonly ValuePart[];
   /**
    * Allows the outputs of all ranks to be one memory, which is written once and read-only
    * afterwards. `outputs[i]` is then the same tensor for all local ranks, and a view of the same
@@ -48,6 +54,20 @@ export interface RunOptions {
    * for this turn to end.
    */
   readonly turn?: Turn | undefined;
+}
+
+/**
+ * Consecutive elements of one of a caller's values, within a buffer that may hold parts of several
+ * values. A value that is packed into several buffers has a part in each.
+ */
+export interface ValuePart {
+  /** The value's name in the call option `names`; without names, its index in the caller's list or structure. */
+  readonly id: string | number;
+  /** Index of the part's first element within the value. */
+  readonly begin: number;
+  /** Index of the part's first element within the buffer, whose segments count as one. */
+  readonly offset: number;
+  readonly length: number;
 }
 
 /** One rank's buffer: a tensor, or several of one dtype that count as one buffer in this order. */

@@ -86,7 +86,7 @@ export const nowhere = -1;
  * request, the result describes that request, and `schedule` identifies the part.
  */
 export function askedBy(call: CheckedCall, schedule: number): Asked {
-  const { collective, size, dtype, layout, values, request, refusals = noRefusals } = call;
+  const { collective, size, dtype, layout, valueCount: values, request, refusals = noRefusals } = call;
   const refused = refusals.count;
   const caught = caughtNumber(refusals);
   const length = collective.kind === 'all-to-all' ? call.length / size : call.length;

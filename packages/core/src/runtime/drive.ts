@@ -2,7 +2,7 @@ import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
 import { CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
-import type { Communicator, PersistentCollective, RunOptions, Segments } from './communicator.js';
+import type { Communicator, PersistentCollective, RunOptions, Segments, ValuePart } from './communicator.js';
 import { setRunOptions } from './run-options.js';
 import { untilAllHaveEnded } from './until-all-have-ended.js';
 
@@ -14,7 +14,9 @@ export interface Run {
   /** Hash of the dtypes and shapes packed into the buffers. Must be equal on all ranks. */
   readonly layout?: number | undefined;
   /** How many values the call has, for errors, as in `RunOptions`. */
-  readonly values?: number | undefined;
+  readonly valueCount?: number | undefined;
+  /** The values in the buffers, as in `RunOptions`. */
+  readonly values?: readonly ValuePart[] | undefined;
   /** The call that this collective is a part of, for errors. Default: the collective itself. */
   readonly request?: CallerRequest | undefined;
   /** All options of the collective. Default: those of the call, with `layout` and `request`. */
@@ -188,13 +190,14 @@ function failGroup(on: Communicator | undefined, cause: unknown): void {
   else if (cause.code === 'ERR_COLL_BUFFER') on.group.fail(cause);
 }
 
-function optionsOf({ layout, values, request, options: own }: Run, options: RunOptions): RunOptions {
+function optionsOf({ layout, valueCount, values, request, options: own }: Run, options: RunOptions): RunOptions {
   if (own) return own;
   if (layout === undefined && request === undefined) return options;
   const { timeoutSeconds, signal, sharedResult, checkCalls, turn } = options;
   return setRunOptions({
     timeoutSeconds,
     layout: layout ?? 0,
+    valueCount,
     values,
     request,
     signal,

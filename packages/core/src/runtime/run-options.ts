@@ -9,6 +9,7 @@ const runOptions = knownOptions<RunOptions>('Communicator.run', {
   signal: true,
   timeoutSeconds: true,
   layout: true,
+  valueCount: true,
   values: true,
   sharedResult: true,
   checkCalls: true,
@@ -26,6 +27,7 @@ export function setRunOptions(
   const options: { -readonly [Name in keyof RunOptions]: RunOptions[Name] } = {};
   if (given.timeoutSeconds !== undefined) options.timeoutSeconds = given.timeoutSeconds;
   if (given.layout !== undefined) options.layout = given.layout;
+  if (given.valueCount) options.valueCount = given.valueCount;
   if (given.values) options.values = given.values;
   if (given.request) options.request = given.request;
   if (given.signal) options.signal = given.signal;

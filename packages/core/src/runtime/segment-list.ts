@@ -45,7 +45,7 @@ export interface CheckedCall extends Buffers {
    */
   readonly layout: number;
   /** How many values the call has, for errors, as in `RunOptions`. Default: 0. */
-  readonly values?: number | undefined;
+  readonly valueCount?: number | undefined;
   /** Whether all outputs may share the same memory. */
   readonly isShared: boolean;
   /** The larger request that the call is a part of; undefined if there is none. */
@@ -81,7 +81,7 @@ export function listOf(buffer: Segments): SegmentList {
  */
 export function checkedCall(
   buffers: Buffers,
-  { layout = 0, values, sharedResult = false, request }: RunOptions,
+  { layout = 0, valueCount, sharedResult = false, request }: RunOptions,
   refusals?: Refusals,
 ): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
@@ -102,7 +102,7 @@ export function checkedCall(
     length: begins.at(-1) as number,
     begins,
     layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
-    values,
+    valueCount,
     isShared,
     request,
     refusals,
