@@ -184,7 +184,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   TcpStore: { connect: (options) => rendezvous.TcpStore.connect(options) },
   TcpStoreServer: { listen: (options) => rendezvous.TcpStoreServer.listen(options) },
   StoreRendezvous: { new: (options) => new rendezvous.StoreRendezvous(new rendezvous.MemoryStore(), options) },
-  meet: { call: (options) => rendezvous.joinGroup(new rendezvous.MemoryStore(), options) },
+  joinGroup: { call: (options) => rendezvous.joinGroup(new rendezvous.MemoryStore(), options) },
   'options of a wait': {
     get: (options) => new rendezvous.MemoryStore().get('key', options),
     storeFromEnvironment: (options) => rendezvous.storeFromEnvironment({}, options),

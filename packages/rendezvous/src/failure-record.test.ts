@@ -2,12 +2,15 @@ import { UnavailableError } from '@coll/core';
 import { expect, it } from 'vitest';
 import { decodeFailureRecord, encodeFailureRecord } from './failure-record.js';
 
-const decoded = (ending: object) => decodeFailureRecord(Buffer.from(JSON.stringify(ending)), 'meet');
+const decoded = (ending: object) => decodeFailureRecord(Buffer.from(JSON.stringify(ending)), 'join a group');
 const ending = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: 'rank 1 is gone', rank: 1 };
 
 it('a failure record preserves the error of the member that wrote it', () => {
-  const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 is gone', { rank: 1, operation: 'meet' });
-  expect(decodeFailureRecord(encodeFailureRecord(error), 'meet')).toMatchObject({ ...ending, operation: 'meet' });
+  const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 is gone', { rank: 1, operation: 'join a group' });
+  expect(decodeFailureRecord(encodeFailureRecord(error), 'join a group')).toMatchObject({
+    ...ending,
+    operation: 'join a group',
+  });
 });
 
 it.each([2_147_483_647, -5, 0.5, '1'])('a failure record with the invalid rank %j is read without a rank', (rank) => {

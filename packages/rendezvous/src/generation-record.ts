@@ -95,5 +95,5 @@ export function requireMember(generation: number, rank: number, size: number): v
   if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
   const message = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
   const rule = `rank must be from 0 to below size, and size at most ${mostMembers}`;
-  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${message}`, { operation: 'meet' });
+  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${message}`, { operation: 'join a group' });
 }

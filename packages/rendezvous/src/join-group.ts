@@ -8,7 +8,7 @@ export interface JoinGroupOptions extends StoreRendezvousOptions {
   readonly card: Uint8Array;
 }
 
-const meetOptions = knownOptions<JoinGroupOptions>('meet', {
+const joinOptions = knownOptions<JoinGroupOptions>('joinGroup', {
   timeoutSeconds: true,
   signal: true,
   generation: true,
@@ -41,12 +41,12 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
  * ```
  */
 export async function joinGroup(store: Store, options: JoinGroupOptions): Promise<readonly Uint8Array[]> {
-  const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', meetOptions) as JoinGroupOptions;
+  const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', joinOptions) as JoinGroupOptions;
   requireValue(card);
-  const meeting = new StoreRendezvous(store, others);
+  const rendezvous = new StoreRendezvous(store, others);
   try {
-    return await meeting.attempt(() => meeting.gather('card', card));
+    return await rendezvous.attempt(() => rendezvous.gather('card', card));
   } finally {
-    meeting.end();
+    rendezvous.end();
   }
 }

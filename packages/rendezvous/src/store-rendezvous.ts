@@ -33,7 +33,7 @@ export interface StoreRendezvousOptions extends WaitOptions {
    * version. If they differ, all members throw CollError. Default: none.
    */
   readonly settings?: Settings;
-  /** Name of the rendezvous in error messages. Default: `meet`. */
+  /** Name of the rendezvous in error messages. Default: `join a group`. */
   readonly operation?: string;
   /**
    * The error that the other members get if the store loses this process before `end`. Stores of the
@@ -121,7 +121,7 @@ export class StoreRendezvous {
       rank,
       size,
       settings = {},
-      operation = 'meet',
+      operation = 'join a group',
       timeoutSeconds,
       signal,
       onWait,

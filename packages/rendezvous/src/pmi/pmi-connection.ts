@@ -70,7 +70,9 @@ export class PmiConnection {
 /** The error for an answer that the protocol does not know. */
 export function notOfProtocol(answer: string): CollError {
   const message = `the PMI server of the launcher gave an answer that is not of the protocol: ${quote(answer.slice(0, 100))}`;
-  return new CollError('ERR_COLL_STORE', `${message}; set COLL_STORE to meet without it`, { operation: 'start' });
+  return new CollError('ERR_COLL_STORE', `${message}; set COLL_STORE to join through a store instead`, {
+    operation: 'start',
+  });
 }
 
 /** @throws CollError unless the return code in an answer is 0 */

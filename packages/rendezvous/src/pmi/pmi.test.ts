@@ -53,7 +53,9 @@ describe.each(protocols)('%s', (_, exchange) => {
       server.write(answer);
       await expect(exchange(pmi, undefined, 1)).rejects.toMatchObject({
         ...{ code: 'ERR_COLL_STORE', operation: 'start' },
-        message: expect.stringMatching(/^the PMI server .* not of the protocol: .*set COLL_STORE to meet without it$/),
+        message: expect.stringMatching(
+          /^the PMI server .* not of the protocol: .*set COLL_STORE to join through a store instead$/,
+        ),
       });
     },
   );

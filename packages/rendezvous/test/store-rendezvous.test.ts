@@ -1,7 +1,7 @@
 import { DeadlineExceededError, UnavailableError } from '@coll/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { joinGroup, MemoryStore, type Store, StoreRendezvous } from '../src/index.js';
-import type { MeetingAnswer, MeetingTask } from './fixtures/meeting-member.js';
+import type { JoinAnswer, JoinTask } from './fixtures/joining-member.js';
 import { JobProcesses } from './job-processes.js';
 import { type Place, type SharedTable, tables } from './stores.js';
 
@@ -12,14 +12,14 @@ const timeoutSeconds = 300;
 describe('members in separate processes', () => {
   let processes: JobProcesses;
   beforeAll(async () => {
-    processes = await JobProcesses.start(new URL('./fixtures/meeting-member.ts', import.meta.url), 3);
+    processes = await JobProcesses.start(new URL('./fixtures/joining-member.ts', import.meta.url), 3);
   });
   afterAll(() => processes[Symbol.asyncDispose]());
 
   /** What becomes of three members, each `[rank, size, generation, settings]`. */
   type Seat = readonly [rank: number, size: number, generation?: number, settings?: Readonly<Record<string, string>>];
-  async function come(table: SharedTable, seats: readonly (Seat | undefined)[]): Promise<readonly MeetingAnswer[]> {
-    return processes.play<MeetingAnswer>((index): MeetingTask => {
+  async function come(table: SharedTable, seats: readonly (Seat | undefined)[]): Promise<readonly JoinAnswer[]> {
+    return processes.play<JoinAnswer>((index): JoinTask => {
       const [rank = 0, size = 0, of = 0, settings = {}] = seats[index] ?? [];
       const seat = { rank, size, settings, timeoutSeconds };
       return { place: table.place as Place, of, come: seats[index] ? seat : undefined };
@@ -64,7 +64,7 @@ describe('members in separate processes', () => {
       const [first] = answers;
       expect(first?.error?.message).toMatch(message);
       for (const { error } of answers) {
-        expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'meet' });
+        expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'join a group' });
         expect(error).toEqual(first?.error);
       }
       await table.close();
@@ -72,7 +72,7 @@ describe('members in separate processes', () => {
 
     it('of an older generation are refused, whether they join early or late, and the newer generation joins', async () => {
       const table = await make();
-      const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'meet' };
+      const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'join a group' };
       const message = /^generation 3 has ended, because rank [01] joined generation 4; join the newer generation/;
       const [old, ...rest] = await come(table, [
         [0, 3, 3],
@@ -152,7 +152,7 @@ describe('a StoreRendezvous', () => {
         name: UnavailableError.name,
         code: 'ERR_COLL_STORE',
         rank: 0,
-        operation: 'meet',
+        operation: 'join a group',
         message: expect.stringContaining(
           'the store lost the data of rank 0: the store was emptied, restarted without its data, or expires values too early; restart the members for the next generation, with a store that keeps its data',
         ),
@@ -174,7 +174,7 @@ describe('a StoreRendezvous', () => {
   });
 
   describe('whose check of its own data fails', () => {
-    /** A meeting of rank 0, for which the store answers nothing about its card once that is written. */
+    /** A rendezvous of rank 0, for which the store answers nothing about its card once that is written. */
     async function cutOff(seconds: number): Promise<{ store: MemoryStore; first: Promise<unknown> }> {
       const shared = new MemoryStore();
       const store: Store = new MemoryStore(shared);
@@ -226,7 +226,7 @@ describe('a StoreRendezvous', () => {
     const waiting = first.gather('cards', card);
     const trouble = new Error('no memory');
     await expect(second.attempt(() => Promise.reject(trouble))).rejects.toBe(trouble);
-    const failure = { code: 'ERR_COLL_PEER_FAILED', rank: 1, message: 'rank 1 cannot meet: no memory' };
+    const failure = { code: 'ERR_COLL_PEER_FAILED', rank: 1, message: 'rank 1 cannot join a group: no memory' };
     await expect(waiting).rejects.toMatchObject(failure);
     // A member of a later run gets the same error, with the setting that it needs.
     const advice =
@@ -273,27 +273,27 @@ describe('a StoreRendezvous', () => {
   it('ends on a member that fails, even if the store is gone or does not answer', async () => {
     for (const compareSet of [() => Promise.reject(new Error('gone')), () => new Promise<never>(() => {})]) {
       const store: Store = new MemoryStore();
-      const meeting = open(store as MemoryStore, 0);
-      const waiting = meeting.gather('cards', card);
+      const rendezvous = open(store as MemoryStore, 0);
+      const waiting = rendezvous.gather('cards', card);
       await store.get('generation/0/cards/0');
       store.compareSet = compareSet;
       const lost = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 });
-      await meeting.fail(lost);
-      expect(meeting.signal.reason).toBe(lost);
+      await rendezvous.fail(lost);
+      expect(rendezvous.signal.reason).toBe(lost);
       await expect(waiting).rejects.toBe(lost);
     }
   });
 
   it('ends with the error of the store, not of a lost member, if the store is unreachable, too', async () => {
     const store = new MemoryStore();
-    const meeting = open(store, 0);
-    const waiting = meeting.gather('cards', card);
+    const rendezvous = open(store, 0);
+    const waiting = rendezvous.gather('cards', card);
     await store.get('generation/0/cards/0');
     const gone = new UnavailableError('ERR_COLL_STORE', 'the store is gone');
     store.compareSet = () => Promise.reject(gone);
-    await meeting.reportLoss(new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 }));
+    await rendezvous.reportLoss(new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 }));
     const error = await waiting.catch((reason: unknown) => reason);
-    expect(error).toBe(meeting.signal.reason);
+    expect(error).toBe(rendezvous.signal.reason);
     expect(error).toMatchObject({
       code: 'ERR_COLL_STORE',
       message: 'the store is gone; rank 1 has ended',
@@ -305,12 +305,12 @@ describe('a StoreRendezvous', () => {
   it('ends with the error of a lost member, unless the store is unreachable', async () => {
     for (const isBroken of [false, true]) {
       const store = new MemoryStore();
-      const meeting = open(store, 0);
-      const waiting = meeting.gather('cards', card);
+      const rendezvous = open(store, 0);
+      const waiting = rendezvous.gather('cards', card);
       await store.get('generation/0/cards/0');
       if (isBroken) store.compareSet = () => Promise.reject(new Error('gone'));
       const lost = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 });
-      await meeting.reportLoss(lost);
+      await rendezvous.reportLoss(lost);
       await expect(waiting).rejects.toMatchObject({ code: lost.code, message: lost.message, rank: 1 });
     }
   });
@@ -333,8 +333,8 @@ describe('a StoreRendezvous', () => {
   it('that has ended refuses another process with a rank that has already joined', async () => {
     const store = new MemoryStore();
     const both = [open(store, 0), open(store, 1)];
-    await Promise.all(both.map((meeting) => meeting.gather('cards', card)));
-    for (const meeting of both) meeting.end();
+    await Promise.all(both.map((rendezvous) => rendezvous.gather('cards', card)));
+    for (const rendezvous of both) rendezvous.end();
     await expect(open(store, 1).gather('cards', card)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', rank: 1 });
   });
 
@@ -353,7 +353,7 @@ describe('a StoreRendezvous', () => {
     const store = new MemoryStore();
     await store.set(key, Buffer.from(value));
     const error = await joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds }).catch((reason) => reason);
-    expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'meet' });
+    expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'join a group' });
     expect(error.message.length).toBeLessThan(400);
   });
 

@@ -31,7 +31,7 @@ describe('joinGroup', () => {
     // Either of them may be the first to give up.
     const first = messages[0].startsWith('rank 0') ? 0 : 2;
     const given = `rank ${first} waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 did not arrive`;
-    expect(messages).toEqual([`rank ${first} cannot meet: ${given}`, given]);
+    expect(messages).toEqual([`rank ${first} cannot join a group: ${given}`, given]);
     // Who comes later must not go on with members that have given up.
     await expect(joinGroup(store, { ...late, rank: 1 })).rejects.toMatchObject({
       code: 'ERR_COLL_DEADLINE',
