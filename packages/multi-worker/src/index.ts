@@ -3,6 +3,15 @@ export { autoAlgorithm, choicesOf, connectGroup } from './auto-communicator.js';
 export { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
 export { CollectiveAllReduce, type CollectiveExplanation } from './collective-all-reduce.js';
 export type { CollectiveAllReduceOptions } from './collective-options.js';
+export { type HierarchicalAlgorithmOptions, hierarchicalAlgorithm } from './hierarchical-algorithm.js';
+export { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
+export { type CollectiveOptions, collective, type MultiWorkerOptions, multiWorker } from './plugin.js';
+export { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
+export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algorithm.js';
+export type { Workers } from './workers.js';
+
+// Names of TensorFlow 1: specifications of MultiWorkerAllReduce, and what builds all-reduces from them.
+
 export {
   type AllReduceAlg,
   type AllReduceSpec,
@@ -29,9 +38,3 @@ export { specAlgorithm } from './compat/spec-algorithm.js';
 export type { SpecChoice } from './compat/spec-fit.js';
 export type { LimitUnit } from './compat/spec-plan.js';
 export { type SplitGrads, splitGradsBySize } from './compat/split-grads-by-size.js';
-export { type HierarchicalAlgorithmOptions, hierarchicalAlgorithm } from './hierarchical-algorithm.js';
-export { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
-export { type CollectiveOptions, collective, type MultiWorkerOptions, multiWorker } from './plugin.js';
-export { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
-export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algorithm.js';
-export type { Workers } from './workers.js';
