@@ -1,5 +1,5 @@
 import { DeadlineExceededError, UnavailableError } from '@coll/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { joinGroup, MemoryStore, type Store, StoreRendezvous } from '../src/index.js';
 import type { JoinAnswer, JoinTask } from './fixtures/joining-member.js';
 import { JobProcesses } from './job-processes.js';
@@ -175,16 +175,21 @@ describe('a StoreRendezvous', () => {
 
   describe('whose check of its own data fails', () => {
     /** A rendezvous of rank 0, for which the store answers nothing about its card once that is written. */
-    async function cutOff(seconds: number): Promise<{ store: MemoryStore; first: Promise<unknown> }> {
+    async function cutOff(seconds: number) {
       const shared = new MemoryStore();
       const store: Store = new MemoryStore(shared);
       const first = joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds: seconds }).catch((error) => error);
       const own = 'generation/0/card/0';
       await shared.get(own);
-      const fail = () => Promise.reject(new UnavailableError('ERR_COLL_STORE', 'cut off'));
+      let hasFailed = false;
+      const fail = () => {
+        hasFailed = true;
+        return Promise.reject(new UnavailableError('ERR_COLL_STORE', 'cut off'));
+      };
       store.get = (key, options) => (key === own ? fail() : shared.get(key, options));
       store.compareSet = (key, ...values) => (key === own ? fail() : shared.compareSet(key, ...values));
-      return { store: shared, first };
+      const checkHasFailed = () => vi.waitUntil(() => hasFailed, { timeout: timeoutSeconds * 1000 });
+      return { store: shared, first, checkHasFailed };
     }
 
     it('names the store instead of a rank at the timeout', async () => {
@@ -198,9 +203,8 @@ describe('a StoreRendezvous', () => {
     });
 
     it('continues, and finds members that join later', async () => {
-      const { store, first } = await cutOff(timeoutSeconds);
-      // A look is due after a second.
-      await new Promise((resolve) => setTimeout(resolve, 1200));
+      const { store, first, checkHasFailed } = await cutOff(timeoutSeconds);
+      await checkHasFailed();
       const second = joinGroup(store, { rank: 1, size: 2, card, timeoutSeconds });
       expect(await Promise.all([first, second])).toEqual([
         [card, card],
