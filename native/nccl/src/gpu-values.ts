@@ -28,7 +28,7 @@ import type { Passage } from './passage.js';
 import { reduceToOneGpu } from './reduction-on-gpu.js';
 
 /** A value with its destinations, and the index of this pair in the batch. */
-interface Placed {
+interface IndexedPair {
   readonly pair: ReadyPair;
   readonly index: number;
 }
@@ -68,8 +68,8 @@ export class GpuValues {
    */
   async reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = new Array(pairs.length);
-    const [dense, sparse] = [new Map<string, Placed[]>(), new Map<string, Placed[]>()];
-    const others: Placed[] = [];
+    const [dense, sparse] = [new Map<string, IndexedPair[]>(), new Map<string, IndexedPair[]>()];
+    const others: IndexedPair[] = [];
     for (const [index, pair] of pairs.entries()) {
       if (isAllReduce(pair)) addTo(dense, { pair, index });
       else if (isJoin(op, pair)) addTo(sparse, { pair, index });
@@ -154,13 +154,13 @@ export class GpuValues {
     return mirror(outputs);
   }
 
-  async #allReduce(op: ReduceOp, placed: readonly Placed[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
+  async #allReduce(op: ReduceOp, placed: readonly IndexedPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
     const collective = { kind: 'all-reduce', op: op.toLowerCase() as CollectiveOp } as const;
     const [
       {
         pair: [sample],
       },
-    ] = placed as [Placed];
+    ] = placed as [IndexedPair];
     const group = await this.#options.ranks.of(sample.devices);
     const passages = placed.map(({ pair: [value], index }): Passage => {
       const inputs = value.values as readonly Tensor[];
@@ -189,7 +189,7 @@ export class GpuValues {
 }
 
 /** Adds a value to the values on the same devices; different names of one GPU count as equal. */
-function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
+function addTo(groups: Map<string, IndexedPair[]>, placed: IndexedPair): void {
   const key = placed.pair[0].devices.map((device) => (isGpu(device) ? gpuIndex(device) : device)).join();
   const known = groups.get(key);
   if (known) known.push(placed);

@@ -97,7 +97,7 @@ function textOf(tensor: Tensor): string {
 function standsInPlace(collective: Collective, size: number, rank: number, input: Tensor, output: Tensor): boolean {
   if (!overlap(input, output)) return true;
   if (collective.kind === 'all-to-all' && size > 1) return false;
-  const [read, written] = [placeOf(input), placeOf(output)];
+  const [read, written] = [byteRangeOf(input), byteRangeOf(output)];
   const blocks = outputBlocks(collective, size) - inputBlocks(collective, size);
   const block = Math.min(read.end - read.begin, written.end - written.begin);
   return input.dtype === output.dtype && read.begin === written.begin + Math.sign(blocks) * block * rank;
@@ -126,18 +126,18 @@ function refuseClashes(
 
 /** Whether two tensors share elements. */
 function overlap(one: Tensor, other: Tensor): boolean {
-  const [a, b] = [placeOf(one), placeOf(other)];
+  const [a, b] = [byteRangeOf(one), byteRangeOf(other)];
   return a.memory === b.memory && a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end;
 }
 
 /** A range of bytes in a buffer. */
-export interface Place {
+export interface ByteRange {
   readonly memory: object;
   readonly begin: number;
   readonly end: number;
 }
 
-export function placeOf(tensor: Tensor): Place {
+export function byteRangeOf(tensor: Tensor): ByteRange {
   if (isOnGpu(tensor)) {
     const { memory, byteOffset, byteLength } = bufferOf(tensor);
     return { memory, begin: byteOffset, end: byteOffset + byteLength };

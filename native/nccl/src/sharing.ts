@@ -1,9 +1,9 @@
 import { type Tensor, ValueError } from '@coll/core';
 import { reads, writes } from '@coll/core/plugin';
-import { type Place, placeOf } from './operands.js';
+import { type ByteRange, byteRangeOf } from './operands.js';
 import type { Passage } from './passage.js';
 
-interface Use extends Place {
+interface Use extends ByteRange {
   readonly passage: Passage;
   readonly writes: boolean;
 }
@@ -28,8 +28,8 @@ function usesOf(passage: Passage, localRanks: readonly number[]): Use[] {
   const { collective, inputs, outputs } = passage;
   return localRanks.flatMap((rank, index) => {
     const uses: Use[] = [];
-    if (reads(collective, rank)) uses.push({ ...placeOf(inputs[index] as Tensor), passage, writes: false });
-    if (writes(collective, rank)) uses.push({ ...placeOf(outputs[index] as Tensor), passage, writes: true });
+    if (reads(collective, rank)) uses.push({ ...byteRangeOf(inputs[index] as Tensor), passage, writes: false });
+    if (writes(collective, rank)) uses.push({ ...byteRangeOf(outputs[index] as Tensor), passage, writes: true });
     return uses.filter(({ begin, end }) => begin < end);
   });
 }

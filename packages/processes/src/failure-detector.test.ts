@@ -21,7 +21,7 @@ const secret = Buffer.alloc(secretBytes);
 const binding = processBinding().processes;
 
 /** A listening member on its own host. */
-class Seat {
+class Member {
   readonly member: MemberConfig;
   readonly lost: UnavailableError[] = [];
   #sockets = new Sockets(binding);
@@ -51,19 +51,19 @@ class Seat {
   }
 }
 
-const seats: Seat[] = [];
+const members: Member[] = [];
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
-  for (const seat of seats.splice(0)) seat.leave();
+  for (const member of members.splice(0)) member.leave();
 });
 
 async function sit(size: number): Promise<readonly PeerInfo[]> {
   const ranks = Array.from({ length: size }, (_, rank) => rank);
-  seats.push(...ranks.map((rank) => new Seat(rank, size)));
-  const addresses = await Promise.all(seats.map((seat) => seat.listen()));
+  members.push(...ranks.map((rank) => new Member(rank, size)));
+  const addresses = await Promise.all(members.map((member) => member.listen()));
   return ranks.map((rank) => {
-    const { member } = seats[rank] as Seat;
+    const { member } = members[rank] as Member;
     return readPeerInfo(
       peerInfoOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address], '', data),
       rank,
@@ -71,17 +71,17 @@ async function sit(size: number): Promise<readonly PeerInfo[]> {
   });
 }
 
-const named = (rank: number) => (seats[rank] as Seat).lost.map((error) => error.rank);
+const named = (rank: number) => (members[rank] as Member).lost.map((error) => error.rank);
 
 it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 report the end of this rank', async (rank) => {
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
   const peers = await sit(4);
-  for (const seat of seats) seat.watch(peers);
+  for (const member of members) member.watch(peers);
   await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(8);
-  seats[rank]?.leave();
+  members[rank]?.leave();
   for (const neighbour of [(rank + 1) % 4, (rank + 3) % 4]) await expect.poll(() => named(neighbour)).toEqual([rank]);
   expect(named((rank + 2) % 4)).toEqual([]);
-  expect(seats[(rank + 1) % 4]?.lost[0]).toMatchObject({
+  expect(members[(rank + 1) % 4]?.lost[0]).toMatchObject({
     code: 'ERR_COLL_PEER_FAILED',
     message: `rank ${rank} on host-${rank} exited before the group was open: see the output of that process; then open the group again with the next generation`,
   });
@@ -89,8 +89,8 @@ it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 report the end of
 
 it('rank 0 detects that the last rank ended before it connected to rank 0', async () => {
   const peers = await sit(2);
-  seats[1]?.leave();
-  seats[0]?.watch(peers);
+  members[1]?.leave();
+  members[0]?.watch(peers);
   await expect.poll(() => named(0)).toEqual([1]);
 });
 
@@ -102,13 +102,13 @@ it.each([
   ],
 ])('a refused connection proves that a process has exited only on its own host (%s)', async (name, message) => {
   const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
-  seats[0]?.leave();
+  members[0]?.leave();
   const bootId = 'the same';
   const near = { ...second, hostName: name === 'host-0' ? name : 'host-1', bootId };
-  seats[1]?.watch([{ ...first, hostName: name, bootId }, near]);
+  members[1]?.watch([{ ...first, hostName: name, bootId }, near]);
   await expect.poll(() => named(1)).toEqual([0]);
   const port = `${first.addresses[0]?.port}`;
-  expect(seats[1]?.lost[0]).toMatchObject({
+  expect(members[1]?.lost[0]).toMatchObject({
     ...{ code: 'ERR_COLL_PEER_FAILED', ranks: [0], operation: 'open a group' },
     message: `${message.replace('PORT', port)}; then open the group again with the next generation`,
   });
@@ -122,7 +122,7 @@ it.each([
   ],
 ])('the failure detector reports how a connection ended after the error %s', async (code, message) => {
   const peers = await sit(2);
-  const [first, second] = seats as [Seat, Seat];
+  const [first, second] = members as [Member, Member];
   const shown: Socket[] = [];
   vi.spyOn(Sockets.prototype, 'giveBack').mockImplementation(() => {
     shown.push(new Socket());
@@ -151,7 +151,7 @@ it('only rank 0 checks whether the last member still listens', async () => {
   const { port } = server.address() as AddressInfo;
   const peers = await sit(4);
   const [first, second, third, last] = peers as [PeerInfo, PeerInfo, PeerInfo, PeerInfo];
-  for (const rank of [1, 0]) seats[rank]?.watch([first, second, third, { ...last, addresses: [{ host, port }] }]);
+  for (const rank of [1, 0]) members[rank]?.watch([first, second, third, { ...last, addresses: [{ host, port }] }]);
   await expect.poll(() => looks.length).toBeGreaterThan(0);
   expect(looks).toHaveLength(1);
   for (const socket of looks) socket.destroy();
@@ -164,8 +164,8 @@ it('the failure detector reports nothing if a new connection replaces one that e
   const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
   const network = new NetworkDouble();
   const port = await network.route(1, 0, first.addresses[0]?.port as number);
-  seats[0]?.watch([first, second]);
-  seats[1]?.watch([{ ...first, addresses: [{ host, port }] }, second]);
+  members[0]?.watch([first, second]);
+  members[1]?.watch([{ ...first, addresses: [{ host, port }] }, second]);
   for (const connections of [2, 4, 6]) {
     await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(connections);
     if (connections < 6) network.cut(1);
@@ -173,7 +173,7 @@ it('the failure detector reports nothing if a new connection replaces one that e
   await vi.advanceTimersByTimeAsync(60_000);
   expect([named(0), named(1)]).toEqual([[], []]);
   // Without a new connection, the member is reported as lost.
-  seats[1]?.leave();
+  members[1]?.leave();
   await expect.poll(() => named(0)).toEqual([1]);
   network.close();
 });
@@ -183,8 +183,8 @@ it('the failure detector reports nothing if this process gets no CPU for longer 
   const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
   const network = new NetworkDouble();
   const port = await network.route(1, 0, first.addresses[0]?.port as number);
-  seats[0]?.watch([first, second]);
-  seats[1]?.watch([{ ...first, addresses: [{ host, port }] }, second]);
+  members[0]?.watch([first, second]);
+  members[1]?.watch([{ ...first, addresses: [{ host, port }] }, second]);
   await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(2);
   const { forget } = Listener.prototype;
   vi.spyOn(Listener.prototype, 'forget').mockImplementation(function (this: Listener, connection) {

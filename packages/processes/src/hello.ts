@@ -116,7 +116,7 @@ export function encodeChallenge(): Buffer {
  * handshake.
  */
 export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
-  return sealed(keyOf(key, 'proof', said), secret);
+  return encrypted(keyOf(key, 'proof', said), secret);
 }
 
 /**
@@ -124,7 +124,7 @@ export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer
  * that it has the key.
  */
 export function encodeWelcome(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
-  return Buffer.concat([Buffer.alloc(headBytes), sealed(keyOf(key, 'welcome', said), secret)]);
+  return Buffer.concat([Buffer.alloc(headBytes), encrypted(keyOf(key, 'welcome', said), secret)]);
 }
 
 /**
@@ -149,7 +149,7 @@ export function decodeRefusal(bytes: Buffer): Refusal | undefined {
  * connection with the key.
  */
 export function secretOfProof(key: Buffer, said: readonly Buffer[], proof: Buffer): Buffer | undefined {
-  return opened(keyOf(key, 'proof', said), proof);
+  return decrypted(keyOf(key, 'proof', said), proof);
 }
 
 /**
@@ -157,15 +157,15 @@ export function secretOfProof(key: Buffer, said: readonly Buffer[], proof: Buffe
  * connection with the key.
  */
 export function secretOfWelcome(key: Buffer, said: readonly Buffer[], welcome: Buffer): Buffer | undefined {
-  return opened(keyOf(key, 'welcome', said), welcome.subarray(headBytes));
+  return decrypted(keyOf(key, 'welcome', said), welcome.subarray(headBytes));
 }
 
-function sealed(key: Buffer, secret: Buffer): Buffer {
+function encrypted(key: Buffer, secret: Buffer): Buffer {
   const cipher = createCipheriv(seal, key, noIv);
   return Buffer.concat([cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
 }
 
-function opened(key: Buffer, message: Buffer): Buffer | undefined {
+function decrypted(key: Buffer, message: Buffer): Buffer | undefined {
   const decipher = createDecipheriv(seal, key, noIv, { authTagLength: tagBytes });
   const secret = decipher.update(message.subarray(0, -tagBytes));
   decipher.setAuthTag(message.subarray(-tagBytes));

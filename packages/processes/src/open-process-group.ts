@@ -84,7 +84,7 @@ async function openGroup(options: OpenProcessGroupOptions, whole?: readonly numb
       });
     // The store of the environment is closed, and serves this run only.
     const finish = isOwn ? undefined : () => rendezvous.finish();
-    return await opened({ ...connected, finish }, member, rendezvous.secondsLeft, options.algorithm);
+    return await groupOf({ ...connected, finish }, member, rendezvous.secondsLeft, options.algorithm);
   } catch (error) {
     requireGoing(member, error);
     throw error instanceof CollError ? error : unable(member, error);
@@ -119,7 +119,7 @@ interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split' | 'fi
   readonly leave: () => void;
 }
 
-async function opened(
+async function groupOf(
   { leave, ...connected }: Connected & Pick<OpenedGroupOptions, 'finish'>,
   member: MemberConfig,
   secondsLeft: number | undefined,

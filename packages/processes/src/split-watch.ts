@@ -17,7 +17,7 @@ const operation = 'split';
 export type SplitGroup = Pick<NativeProcessGroup, 'rank' | 'failure' | 'failWith'>;
 
 /** A new group. */
-interface Opened {
+interface NewGroup {
   fail(error: unknown): void;
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export class SplitWatch {
    * @throws the failure of the old group; if the opening has failed for another reason, this reason
    * has become the failure of the old group
    */
-  async during<Result extends Opened>(open: () => Promise<Result>): Promise<Result> {
+  async during<Result extends NewGroup>(open: () => Promise<Result>): Promise<Result> {
     const { signal, timeoutSeconds } = this.#options;
     const end = () => this.#over.abort();
     const endTimer = afterSeconds(timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds + graceSeconds : null, end);
@@ -120,7 +120,7 @@ export class SplitWatch {
   }
 }
 
-async function giveUp(group: Opened, reason: unknown): Promise<void> {
+async function giveUp(group: NewGroup, reason: unknown): Promise<void> {
   group.fail(reason);
   await group.close();
 }

@@ -3,7 +3,7 @@ import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { openProcessGroup } from '@coll/processes';
 import { TcpStore } from '@coll/rendezvous';
-import type { Join, Seat } from '@coll/testing';
+import type { Join, MemberInfo } from '@coll/testing';
 
 /** Where the members of a suite's groups meet, and how they talk to each other. */
 export interface JoinOptions {
@@ -14,16 +14,16 @@ export interface JoinOptions {
 }
 
 /** One rank a member. */
-export const join: Join = async (seat) => {
-  const group = await open(seat);
-  return { communicator: group.communicator(seat.algorithm ?? directAlgorithm()), leave: () => group.close() };
+export const join: Join = async (info) => {
+  const group = await open(info);
+  return { communicator: group.communicator(info.algorithm ?? directAlgorithm()), leave: () => group.close() };
 };
 
 /** Half of the ranks in the hand of each of two members, one more in the second's where they are odd. */
-export const joinTwoLevels: Join = async (seat) => {
-  const group = await open(seat);
-  const ranksPerWorker = seat.members === 1 ? [seat.size] : [Math.floor(seat.size / 2), Math.ceil(seat.size / 2)];
-  const within = portable(ranksPerWorker[seat.member] as number);
+export const joinTwoLevels: Join = async (info) => {
+  const group = await open(info);
+  const ranksPerWorker = info.members === 1 ? [info.size] : [Math.floor(info.size / 2), Math.ceil(info.size / 2)];
+  const within = portable(ranksPerWorker[info.member] as number);
   const communicator = hierarchical([within], group.communicator(directAlgorithm()), { ranksPerWorker });
   return { communicator, leave: () => group.close() };
 };
@@ -32,7 +32,7 @@ function portable(size: number): Communicator {
   return new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
 }
 
-async function open({ group, member, members, options }: Seat) {
+async function open({ group, member, members, options }: MemberInfo) {
   const { address, job, jobKey, transport } = options as JoinOptions;
   await using store = await TcpStore.connect({ address, job, jobKey });
   // A machine that is busy with other tests may leave a member alone for some seconds.

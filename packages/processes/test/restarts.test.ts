@@ -31,8 +31,8 @@ it('a restart of coll run opens a new group and refuses processes of the previou
 });
 
 it('after a member was lost while opening a group, the others and a replacement open the next generation', async () => {
-  const seats = [0, 1, 2, 2].map((rank) => ({ COLL_RANK: String(rank), COLL_SIZE: '3' }));
-  await using job = await JobProcesses.start(new URL('./fixtures/generations.ts', import.meta.url), seats);
+  const environments = [0, 1, 2, 2].map((rank) => ({ COLL_RANK: String(rank), COLL_SIZE: '3' }));
+  await using job = await JobProcesses.start(new URL('./fixtures/generations.ts', import.meta.url), environments);
   await using store = await job.store();
   const [first, second, lost, spare] = job.children as [ChildProcess, ChildProcess, ChildProcess, ChildProcess];
   const progress = [first, second, spare].map(progressOf);

@@ -87,7 +87,7 @@ export class TcpStoreServer implements AsyncDisposable {
     const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }", tcpStoreServerOptions);
     const { job, jobKey, host = '127.0.0.1', port = 0, helloSeconds = 5, ...limits } = given;
     requireJob(job);
-    requirePlace(host, port);
+    requireAddress(host, port);
     requireTime(helloSeconds);
     requireJobKey(jobKey);
     const table = new Table(limits);
@@ -150,7 +150,7 @@ function reportOtherKey(job: string, { remoteAddress }: Socket): void {
   logFirst(1, `job key ${job} ${remoteAddress}`, 'warn', message);
 }
 
-function requirePlace(host: unknown, port: unknown): void {
+function requireAddress(host: unknown, port: unknown): void {
   if (typeof host !== 'string' || host === '')
     throw new ValueError('ERR_COLL_VALUE', `host must be an address or a name to listen at, got ${quote(host)}`);
   if (!(typeof port === 'number' && Number.isInteger(port) && port >= 0 && port < 2 ** 16))

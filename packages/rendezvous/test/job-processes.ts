@@ -24,11 +24,11 @@ export class JobProcesses implements AsyncDisposable {
     this.#server = server;
     this.#jobKey = jobKey;
     const size = String(environments.length);
-    const seat = { COLL_STORE: server.address, COLL_JOB: 'test', COLL_JOB_KEY: jobKey, COLL_SIZE: size };
+    const config = { COLL_STORE: server.address, COLL_JOB: 'test', COLL_JOB_KEY: jobKey, COLL_SIZE: size };
     this.children = environments.map((environment, rank) =>
       fork(fileURLToPath(fixture), {
         execArgv: [],
-        env: { ...process.env, ...seat, COLL_RANK: String(rank), ...environment },
+        env: { ...process.env, ...config, COLL_RANK: String(rank), ...environment },
       }),
     );
   }

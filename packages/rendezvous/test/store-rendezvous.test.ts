@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { joinGroup, MemoryStore, type Store, StoreRendezvous } from '../src/index.js';
 import type { JoinAnswer, JoinTask } from './fixtures/joining-member.js';
 import { JobProcesses } from './job-processes.js';
-import { type Place, type SharedTable, tables } from './stores.js';
+import { type SharedTable, type StoreConfig, tables } from './stores.js';
 
 const card = new Uint8Array(Buffer.from('me'));
 // Longer than a test may take: what is refused is so long before.
@@ -17,12 +17,20 @@ describe('members in separate processes', () => {
   afterAll(() => processes[Symbol.asyncDispose]());
 
   /** What becomes of three members, each `[rank, size, generation, settings]`. */
-  type Seat = readonly [rank: number, size: number, generation?: number, settings?: Readonly<Record<string, string>>];
-  async function come(table: SharedTable, seats: readonly (Seat | undefined)[]): Promise<readonly JoinAnswer[]> {
+  type RankConfig = readonly [
+    rank: number,
+    size: number,
+    generation?: number,
+    settings?: Readonly<Record<string, string>>,
+  ];
+  async function come(
+    table: SharedTable,
+    configs: readonly (RankConfig | undefined)[],
+  ): Promise<readonly JoinAnswer[]> {
     return processes.play<JoinAnswer>((index): JoinTask => {
-      const [rank = 0, size = 0, of = 0, settings = {}] = seats[index] ?? [];
-      const seat = { rank, size, settings, timeoutSeconds };
-      return { place: table.place as Place, of, come: seats[index] ? seat : undefined };
+      const [rank = 0, size = 0, of = 0, settings = {}] = configs[index] ?? [];
+      const config = { rank, size, settings, timeoutSeconds };
+      return { place: table.place as StoreConfig, of, come: configs[index] ? config : undefined };
     });
   }
 
@@ -30,7 +38,7 @@ describe('members in separate processes', () => {
   const hosts = (size: number) => Array.from({ length: size }, (_, rank) => `host of ${rank}`);
 
   describe.each(shared)('that use a %s', (_, make) => {
-    it.each<[string, readonly Seat[], RegExp]>([
+    it.each<[string, readonly RankConfig[], RegExp]>([
       [
         'another size',
         [
@@ -58,9 +66,9 @@ describe('members in separate processes', () => {
         ],
         /rank \d has job "(a|b)", but rank \d has job "(a|b)"/,
       ],
-    ])('are all refused at once if one has %s', async (_, seats, message) => {
+    ])('are all refused at once if one has %s', async (_, configs, message) => {
       const table = await make();
-      const answers = await come(table, seats);
+      const answers = await come(table, configs);
       const [first] = answers;
       expect(first?.error?.message).toMatch(message);
       for (const { error } of answers) {

@@ -8,7 +8,7 @@ import { RedisDouble } from './redis-double.js';
 import type { Restartable } from './server-double.js';
 
 /** The address of a table, in a form that can be sent to another process. */
-export type Place =
+export type StoreConfig =
   | { readonly kind: 'file'; readonly folder: string }
   | { readonly kind: 'tcp'; readonly address: string; readonly job: string; readonly jobKey: string }
   | { readonly kind: 'redis' | 'etcd'; readonly url: string; readonly job: string; readonly outageSeconds?: number };
@@ -16,13 +16,13 @@ export type Place =
 /** A table, which any number of members open. */
 export interface SharedTable {
   /** Undefined for one that is in the memory of this process. */
-  readonly place?: Place;
+  readonly place?: StoreConfig;
   open(): Promise<Store>;
   close(): Promise<void>;
 }
 
 /** The store of a table that other processes have, too. */
-export async function storeAt(place: Place): Promise<Store> {
+export async function storeAt(place: StoreConfig): Promise<Store> {
   switch (place.kind) {
     case 'file':
       return new FileStore({ folder: place.folder });
@@ -57,7 +57,7 @@ export const servers: Readonly<Record<string, Server>> = {
 let jobs = 0;
 
 /** A part of a server that nobody has used before. */
-export function placeIn(kind: Server['kind'], { url }: Restartable, outageSeconds = 10): Place {
+export function placeIn(kind: Server['kind'], { url }: Restartable, outageSeconds = 10): StoreConfig {
   return { kind, url, job: `test ${jobs++}`, outageSeconds };
 }
 
@@ -91,6 +91,6 @@ export const tables: Readonly<Record<string, () => Promise<SharedTable>>> = {
   ),
 };
 
-function tableAt(place: Place, close: () => Promise<void>): SharedTable {
+function tableAt(place: StoreConfig, close: () => Promise<void>): SharedTable {
   return { place, open: () => storeAt(place), close };
 }

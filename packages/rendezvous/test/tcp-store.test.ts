@@ -304,10 +304,10 @@ describe('TcpStoreServer', () => {
   });
 
   it('accepts all members that connect at the same time', async () => {
-    const seats = Array.from({ length: 2 * mostUnauthenticated });
-    const members = await Promise.all(seats.map(() => open({ timeoutSeconds: 120 })));
+    const indices = Array.from({ length: 2 * mostUnauthenticated });
+    const members = await Promise.all(indices.map(() => open({ timeoutSeconds: 120 })));
     await Promise.all(members.map((member) => member.add('members', 1)));
-    expect(await members[0]?.add('members', 0)).toBe(seats.length);
+    expect(await members[0]?.add('members', 0)).toBe(indices.length);
     await Promise.all(members.map((member) => member.close()));
   });
 

@@ -112,7 +112,7 @@ export {
   ExperimentalMultiWorkerMirroredStrategy,
   type ExperimentalMultiWorkerMirroredStrategyOptions,
 } from './workers/experimental-strategy.js';
-export type { MultiWorkerExtended, MultiWorkerHome } from './workers/multi-worker-extended.js';
+export type { MultiWorkerExtended, MultiWorkerInfo } from './workers/multi-worker-extended.js';
 export {
   type MultiWorkerExplanation,
   MultiWorkerMirroredStrategy,

@@ -4,11 +4,11 @@ import { host } from './host.js';
 import { annotate } from './replicas/replica-error.js';
 import { setOutside } from './scope/contexts.js';
 import type { ReplicaFunction } from './scope/strategy.js';
-import { openPluginHome, type ThreadHome } from './strategies/plugin-home.js';
+import { openPluginEnvironment, type ReplicaEnvironment } from './strategies/plugin-environment.js';
 import { importModule } from './threads/import-module.js';
 import { encodeError } from './threads/thread-errors.js';
 import {
-  type ClusterHome,
+  type ClusterSetup,
   type FromReplica,
   post,
   type RunMessage,
@@ -17,7 +17,7 @@ import {
 } from './threads/thread-messages.js';
 import { ThreadReplicaContext } from './threads/thread-replica-context.js';
 import { decode, encode } from './threads/thread-values.js';
-import type { WorkerHome } from './workers/worker-messages.js';
+import type { WorkerSetup } from './workers/worker-messages.js';
 
 /**
  * The entry of a replica's worker thread: loads the plug-in, and runs functions of the user's
@@ -29,9 +29,9 @@ const start = thread.data as ThreadStart;
 const port = thread.channel;
 
 async function main(): Promise<void> {
-  const { replica, home } = start;
-  await using opened = await ('plugin' in home ? openPluginHome(start, home) : workerHome(home));
-  const { strategy, ops, defaults } = opened;
+  const { replica, setup } = start;
+  await using environment = await ('plugin' in setup ? openPluginEnvironment(start, setup) : workerEnvironment(setup));
+  const { strategy, ops, defaults } = environment;
   const context = new ThreadReplicaContext({ replica, strategy, ops, port, defaults });
   // All code in this thread belongs to the replica, including callbacks that lose their
   // asynchronous context.
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
         // it causes in other replicas.
         .catch((error: unknown) => {
           tell(error);
-          opened.fail?.(error);
+          environment.fail?.(error);
           close();
         });
     });
@@ -55,9 +55,9 @@ async function main(): Promise<void> {
 }
 
 /** Imported only if needed, because this loads the code for several workers. */
-async function workerHome(home: ClusterHome): Promise<ThreadHome> {
-  const { openWorkerHome } = await import('./workers/worker-home.js');
-  return openWorkerHome(start, home as WorkerHome);
+async function workerEnvironment(setup: ClusterSetup): Promise<ReplicaEnvironment> {
+  const { openWorkerEnvironment } = await import('./workers/worker-environment.js');
+  return openWorkerEnvironment(start, setup as WorkerSetup);
 }
 
 async function run(context: ThreadReplicaContext, message: RunMessage): Promise<void> {

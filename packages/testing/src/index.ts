@@ -14,10 +14,10 @@ export {
   type Outcome,
 } from './group.js';
 export { type LaunchedRanksOptions, type LauncherProcess, launchedRanks } from './launched-ranks.js';
+export type { Join, Joined, MemberInfo } from './member-info.js';
 export { type MemberScenario, type MemberScenarioName, memberScenarios } from './member-scenarios.js';
 export { type MemberSuiteOptions, memberSuite } from './member-suite.js';
 export type { CreateOps } from './ops/ops-subject.js';
 export { type ProcessRanks, type ProcessRanksOptions, processRanks } from './process-ranks.js';
-export type { Join, Joined, Seat } from './process-seat.js';
 export type { ModuleExport, SuiteAlgorithm } from './suite-algorithm.js';
 export { type ThreadRanks, type ThreadRanksOptions, threadRanks } from './thread-ranks.js';

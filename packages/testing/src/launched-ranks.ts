@@ -5,9 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import { Group, type OpenGroup } from './group.js';
+import type { MemberRequest } from './member-info.js';
 import { MessageSocket } from './message-socket.js';
 import { memberOf, type ProcessRanks, typeScriptFlags } from './process-ranks.js';
-import type { SeatRequest } from './process-seat.js';
 import { RankClient, type RankHost } from './rank-client.js';
 import type { Reply } from './rank-messages.js';
 import type { Introduction } from './rank-process.js';
@@ -79,7 +79,7 @@ export function launchedRanks(options: LaunchedRanksOptions): ProcessRanks {
           type: 'join',
           join,
           source: algorithm?.source,
-          seat: { group, member, members: size, size },
+          info: { group, member, members: size, size },
         }),
       ),
     );
@@ -100,7 +100,7 @@ const patienceMillis = 30_000;
 
 /** The processes that a launcher has started at once. */
 class Job {
-  readonly clients: readonly RankClient<SeatRequest>[];
+  readonly clients: readonly RankClient<MemberRequest>[];
   readonly #launcher: LauncherProcess;
   readonly #server: Server;
   readonly #folder: string;

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import { Group, type GroupMember, type OpenGroup } from './group.js';
+import type { MemberRequest } from './member-info.js';
 import { type PackedOutcomes, packCall, takeOutcomes } from './packed-call.js';
-import type { SeatRequest } from './process-seat.js';
 import { RankClient, type RankHost } from './rank-client.js';
 import type { Reply } from './rank-messages.js';
 import { conditions, moduleBeside, needsTypeScript } from './start-thread.js';
@@ -13,8 +13,8 @@ import type { ModuleExport } from './suite-algorithm.js';
 /** How processes become members of groups. */
 export interface ProcessRanksOptions {
   /**
-   * A module's export: a function of the type `Join`, which every member calls. Its argument, the
-   * seat, contains the `options` of the export.
+   * A module's export: a function of the type `Join`, which every member calls. Its argument, a
+   * `MemberInfo`, contains the `options` of the export.
    */
   readonly join: ModuleExport;
   /** The number of members of a group of `size` ranks. Default: one per rank. */
@@ -78,10 +78,10 @@ export function processRanks(options: ProcessRanksOptions): ProcessRanks {
     open: async (algorithm, size) => {
       const group = groups++;
       const members = membersOf(size);
-      const seats = Array.from({ length: members }, (_, member) => ({ group, member, members, size }));
+      const infos = Array.from({ length: members }, (_, member) => ({ group, member, members, size }));
       return new Group({
         members: await Promise.all(
-          seats.map((seat) => memberOf(clientOf(seat.member), { type: 'join', join, source: algorithm?.source, seat })),
+          infos.map((info) => memberOf(clientOf(info.member), { type: 'join', join, source: algorithm?.source, info })),
         ),
       });
     },
@@ -92,11 +92,14 @@ export function processRanks(options: ProcessRanksOptions): ProcessRanks {
 
 let groups = 0;
 
-type Client = RankClient<SeatRequest>;
+type Client = RankClient<MemberRequest>;
 
 /** Makes a process join a group. */
-export async function memberOf(client: Client, request: SeatRequest & { readonly type: 'join' }): Promise<GroupMember> {
-  const { group } = request.seat;
+export async function memberOf(
+  client: Client,
+  request: MemberRequest & { readonly type: 'join' },
+): Promise<GroupMember> {
+  const { group } = request.info;
   const localRanks = await client.request<readonly number[]>(request);
   return {
     localRanks,

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
+import type { Join, Joined, MemberRequest } from './member-info.js';
 import { MessageSocket } from './message-socket.js';
 import { packOutcomes, unpackCall } from './packed-call.js';
 import { playCalls } from './play-calls.js';
-import type { Join, Joined, SeatRequest } from './process-seat.js';
 import { buffersOf, encodeError, type Reply } from './rank-messages.js';
 import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
@@ -13,12 +13,12 @@ import { loadAlgorithm } from './suite-algorithm.js';
 
 interface Message {
   readonly ticket: number;
-  readonly request: SeatRequest;
+  readonly request: MemberRequest;
   /** The thread of the process that receives the message; undefined for the main thread. */
   readonly thread?: number;
 }
 
-const seats = new Map<number, Joined>();
+const members = new Map<number, Joined>();
 const threads = new Map<number, Worker>();
 let launched: MessageSocket | undefined;
 
@@ -70,25 +70,25 @@ async function answer({ ticket, request }: Message, reply: (reply: Reply) => voi
   reply(made);
 }
 
-async function answerTo(request: SeatRequest): Promise<unknown> {
+async function answerTo(request: MemberRequest): Promise<unknown> {
   switch (request.type) {
     case 'join': {
-      const { join, source, seat } = request;
-      const algorithm = source && (await loadAlgorithm(source, seat.size));
+      const { join, source, info } = request;
+      const algorithm = source && (await loadAlgorithm(source, info.size));
       const exported = ((await import(join.module)) as Record<string, Join>)[join.export] as Join;
-      const joined = await exported({ ...seat, algorithm, options: join.options });
-      seats.set(seat.group, joined);
+      const joined = await exported({ ...info, algorithm, options: join.options });
+      members.set(info.group, joined);
       return joined.communicator.localRanks;
     }
     case 'refuses':
-      return seatOf(request.group).communicator.refuses(request.collective, request.dtype);
+      return memberOf(request.group).communicator.refuses(request.collective, request.dtype);
     case 'play': {
       const calls = request.calls.map(unpackCall);
       const before = calls.map(buffersOf);
-      return packOutcomes(await playCalls(seatOf(request.group).communicator, calls), before);
+      return packOutcomes(await playCalls(memberOf(request.group).communicator, calls), before);
     }
     case 'close': {
-      const { communicator, leave } = seatOf(request.group);
+      const { communicator, leave } = memberOf(request.group);
       await communicator.close();
       await leave();
       return undefined;
@@ -96,6 +96,6 @@ async function answerTo(request: SeatRequest): Promise<unknown> {
   }
 }
 
-function seatOf(group: number): Joined {
-  return seats.get(group) as Joined;
+function memberOf(group: number): Joined {
+  return members.get(group) as Joined;
 }

@@ -9,9 +9,9 @@ import { loadAlgorithm } from './suite-algorithm.js';
 // The entry of a rank's thread: joins groups and makes the requested calls.
 
 const port = parentPort as NonNullable<typeof parentPort>;
-const seats = new Map<number, Seat>();
+const joined = new Map<number, JoinedRank>();
 
-interface Seat {
+interface JoinedRank {
   readonly communicator: Communicator;
   readonly threads: ThreadGroup;
 }
@@ -33,27 +33,27 @@ async function answerTo(request: Request): Promise<unknown> {
       if (engineModule !== undefined) await import(engineModule);
       const algorithm = await loadAlgorithm(source, threads.size);
       const { engine } = resolveEngine(threads.engine);
-      seats.set(group, { communicator: engine.join(threads, { rank, algorithm }), threads });
+      joined.set(group, { communicator: engine.join(threads, { rank, algorithm }), threads });
       return algorithm.name;
     }
     case 'refuses':
-      return seatOf(request.group).communicator.refuses(request.collective, request.dtype);
+      return rankOf(request.group).communicator.refuses(request.collective, request.dtype);
     case 'play':
-      return play(seatOf(request.group), request.calls);
+      return play(rankOf(request.group), request.calls);
     case 'reserve':
-      return seatOf(request.group).communicator.group.allocate('uint8', request.bytes).data.byteOffset;
+      return rankOf(request.group).communicator.group.allocate('uint8', request.bytes).data.byteOffset;
     case 'close':
-      return seatOf(request.group).communicator.close();
+      return rankOf(request.group).communicator.close();
     case 'inspect':
       return inspect(request.module, request.plugin);
   }
 }
 
-function seatOf(group: number): Seat {
-  return seats.get(group) as Seat;
+function rankOf(group: number): JoinedRank {
+  return joined.get(group) as JoinedRank;
 }
 
-async function play({ communicator, threads }: Seat, calls: readonly Call[]): Promise<Played> {
+async function play({ communicator, threads }: JoinedRank, calls: readonly Call[]): Promise<Played> {
   const placed = calls.map((call) => (call.sharedAt ? placedInShared(call, threads) : call));
   const outcomes = await playCalls(communicator, placed);
   return {

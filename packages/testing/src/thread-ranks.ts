@@ -86,17 +86,17 @@ export function threadRanks(options: ThreadRanksOptions = {}): ThreadRanks {
 
 let groups = 0;
 
-interface Seat {
+interface RankInfo {
   readonly rank: number;
   readonly threads: ThreadGroup;
   readonly source: ModuleExport;
   readonly engineModule: string | undefined;
 }
 
-async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
+async function join(thread: ThreadClient, info: RankInfo): Promise<GroupMember> {
   const group = groups++;
-  const { rank } = seat;
-  await thread.request({ type: 'join', group, ...seat });
+  const { rank } = info;
+  await thread.request({ type: 'join', group, ...info });
   return {
     localRanks: [rank],
     refuses: (collective, dtype) => thread.request({ type: 'refuses', group, collective, dtype }),

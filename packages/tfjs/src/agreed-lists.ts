@@ -1,4 +1,4 @@
-import type { Exchange, Place } from './exchange.js';
+import type { Exchange, ReplicaInfo } from './exchange.js';
 import { hashOf } from './hash.js';
 import {
   differentVariables,
@@ -29,23 +29,23 @@ interface Trainings {
 }
 
 // Kept as long as the context of the replica.
-const trainingsOf = new WeakMap<Place, Trainings>();
+const trainingsOf = new WeakMap<ReplicaInfo, Trainings>();
 
 /**
  * The lists of variables of one training, on which replicas agree in the first step with each list:
  * lists that the program gives, and the open list of variables that were found to have a gradient.
  */
 export class AgreedLists {
-  readonly #place: Place;
+  readonly #info: ReplicaInfo;
   readonly #trainings: Trainings;
   readonly #number: number;
   readonly #given = new Map<string, AgreedList>();
   #open: AgreedList | undefined;
 
-  constructor(place: Place) {
-    this.#place = place;
-    this.#trainings = trainingsOf.get(place) ?? { created: 0, lists: 0 };
-    trainingsOf.set(place, this.#trainings);
+  constructor(info: ReplicaInfo) {
+    this.#info = info;
+    this.#trainings = trainingsOf.get(info) ?? { created: 0, lists: 0 };
+    trainingsOf.set(info, this.#trainings);
     this.#number = this.#trainings.created;
     this.#trainings.created += 1;
   }
@@ -96,7 +96,7 @@ export class AgreedLists {
     const rest = candidates.filter((variable) => isCarried(variable.dtype) && !known.has(variable));
     const mine = rest.filter((variable) => withGradient.has(variable));
     const [areCandidatesEqual, areMineEqual] = yield* whichAreEqual([rest, mine].map((list) => hashOf(formsOf(list))));
-    if (!areCandidatesEqual && !areMineEqual) throw yield* differentVariables(mine, this.#place);
+    if (!areCandidatesEqual && !areMineEqual) throw yield* differentVariables(mine, this.#info);
     const added = areCandidatesEqual ? yield* unionOf(rest, withGradient) : mine;
     const usual = yield* this.compare([], samples);
     this.#open ??= this.#listOf([], [], usual);
@@ -114,7 +114,7 @@ export class AgreedLists {
    */
   *compare(variables: readonly TfVariable[], samples: number | undefined): Exchange<number> {
     const training: TrainingNumber = { number: this.#number, of: this.#trainings.created };
-    return (yield* requireSameVariables(variables, this.#place, { training, samples })) || 1;
+    return (yield* requireSameVariables(variables, this.#info, { training, samples })) || 1;
   }
 
   #listOf(variables: TfVariable[], known: number[], usualSamples: number): AgreedList {

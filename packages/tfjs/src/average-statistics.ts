@@ -1,7 +1,7 @@
 import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { requireModel } from './broadcast-weights.js';
-import { type Exchange, exchangeSync, type Place } from './exchange.js';
+import { type Exchange, exchangeSync, type ReplicaInfo } from './exchange.js';
 import { hashOfBits } from './hash.js';
 import { watchPlainOptimizers } from './plain-optimizers.js';
 import { requireContext, requireSameVariables, whichAreEqual } from './same-variables.js';
@@ -31,7 +31,7 @@ import { elementsOf, requireTensorFlow, type TensorFlow, type TfModel, type TfVa
 export function averageStatistics(
   tf: TensorFlow,
   model: TfModel,
-  context: Place & Pick<ReplicaContext, 'allReduceSync'>,
+  context: ReplicaInfo & Pick<ReplicaContext, 'allReduceSync'>,
 ): void {
   const operation = 'averageStatistics';
   requireTensorFlow(tf, operation);
@@ -56,9 +56,9 @@ export function averageStatistics(
 function* differentOf(
   weights: readonly TfVariable[],
   fixed: readonly TfVariable[],
-  place: Place,
+  info: ReplicaInfo,
 ): Exchange<readonly TfVariable[]> {
-  yield* requireSameVariables(weights, place);
+  yield* requireSameVariables(weights, info);
   if (fixed.length === 0) return [];
   const areEqual = yield* whichAreEqual(
     fixed.map((variable) => hashOfBits(elementsOf(variable.dataSync(), 'float32') as Float32Array)),

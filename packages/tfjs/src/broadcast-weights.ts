@@ -1,7 +1,7 @@
 import { type Tensor, tensor, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchangeSync, type Place } from './exchange.js';
+import { exchangeSync, type ReplicaInfo } from './exchange.js';
 import { watchPlainOptimizers } from './plain-optimizers.js';
 import { requireContext, requireSameVariables } from './same-variables.js';
 import {
@@ -14,7 +14,7 @@ import {
   type TfVariable,
 } from './tensorflow.js';
 
-type Broadcaster = Place & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync'>;
+type Broadcaster = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync'>;
 
 /**
  * Copies the weights of replica `root`, including non-trainable ones, to every replica. Use it for

@@ -34,7 +34,7 @@ interface Request {
 export type Exchange<Result> = Generator<Request, Result, undefined>;
 
 /** Which of how many replicas this is. */
-export type Place = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
+export type ReplicaInfo = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
 
 export type SyncReducer = Pick<ReplicaContext, 'allReduceSync'>;
 export type AsyncReducer = Pick<ReplicaContext, 'allReduce'>;

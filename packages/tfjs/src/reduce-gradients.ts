@@ -7,7 +7,7 @@ import {
   exchange,
   exchangeSync,
   type GradientOptions,
-  type Place,
+  type ReplicaInfo,
   type SyncReducer,
 } from './exchange.js';
 import { gradientsByVariable, tensorsOf } from './gradient-list.js';
@@ -52,7 +52,7 @@ interface Agreed {
 }
 
 // Kept as long as the context of the replica.
-const agreed = new WeakMap<Place, Agreed>();
+const agreed = new WeakMap<ReplicaInfo, Agreed>();
 
 /**
  * The means over all replicas of the gradients that `tf.variableGrads` returns, under the same
@@ -81,7 +81,7 @@ const agreed = new WeakMap<Place, Agreed>();
 export async function reduceGradients<T extends TfTensor>(
   tf: TensorFlow,
   gradients: NamedGradients<T>,
-  context: Place & AsyncReducer,
+  context: ReplicaInfo & AsyncReducer,
   options?: ReduceGradientsOptions,
 ): Promise<Record<string, T>> {
   const { variables: candidates, ...given } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
@@ -123,7 +123,7 @@ export async function reduceGradients<T extends TfTensor>(
 export function reduceGradientsSync<T extends TfTensor>(
   tf: TensorFlow,
   gradients: NamedGradients<T>,
-  context: Place & SyncReducer,
+  context: ReplicaInfo & SyncReducer,
   options?: ReduceGradientsOptions,
 ): Record<string, T> {
   const { variables: candidates, ...given } = checkedOptions({
@@ -199,7 +199,7 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
   return given;
 }
 
-function agreedOf(context: Place): Agreed {
+function agreedOf(context: ReplicaInfo): Agreed {
   const isFirst = noteDistributedStep(context);
   const known = agreed.get(context) ?? { lists: new AgreedLists(context), guard: new StepGuard(context) };
   if (isFirst) known.guard = new StepGuard(context);

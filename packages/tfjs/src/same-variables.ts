@@ -1,7 +1,7 @@
 import { InvalidArgumentError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import type { Exchange, Place } from './exchange.js';
+import type { Exchange, ReplicaInfo } from './exchange.js';
 import { hashOf } from './hash.js';
 import { isCarried, type TfVariable } from './tensorflow.js';
 import { gatherValues } from './values-of-all.js';
@@ -9,8 +9,8 @@ import { gatherValues } from './values-of-all.js';
 /** @throws ValueError unless `context` is the context of a replica and has the method `method` */
 export function requireContext(context: unknown, method: keyof ReplicaContext, operation: string): void {
   const given = Object(context) as Partial<ReplicaContext>;
-  const isPlace = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
-  if (isPlace && typeof given[method] === 'function') return;
+  const isReplicaInfo = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
+  if (isReplicaInfo && typeof given[method] === 'function') return;
   const message = `context must be the replica context that strategy.run passes to each replica, with the method ${method}, got ${quote(context)}`;
   throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
 }
@@ -52,7 +52,7 @@ interface Meeting {
  */
 export function* requireSameVariables(
   variables: readonly TfVariable[],
-  place: Place,
+  info: ReplicaInfo,
   { training, samples = 0 }: FirstStep = {},
 ): Exchange<number> {
   const odd = variables.find(({ dtype }) => !isCarried(dtype));
@@ -66,7 +66,7 @@ export function* requireSameVariables(
   yield { op: 'max', values: [extremes], into: [extremes] };
   const [most, leastNegated, mostSamples] = extremes as unknown as [number, number, number];
   if (most === -leastNegated) return mostSamples;
-  const meetings = yield* gatherValues<Meeting>({ training, variables: variables.map(describe) }, place);
+  const meetings = yield* gatherValues<Meeting>({ training, variables: variables.map(describe) }, info);
   const difference =
     mixedOf(meetings.map((meeting) => meeting.training)) ?? differenceOf(meetings.map((meeting) => meeting.variables));
   if (difference) throw difference;
@@ -74,8 +74,11 @@ export function* requireSameVariables(
 }
 
 /** The error for replicas whose variables differ, the same on all replicas. */
-export function* differentVariables(variables: readonly TfVariable[], place: Place): Exchange<InvalidArgumentError> {
-  return differenceOf(yield* gatherValues(variables.map(describe), place)) as InvalidArgumentError;
+export function* differentVariables(
+  variables: readonly TfVariable[],
+  info: ReplicaInfo,
+): Exchange<InvalidArgumentError> {
+  return differenceOf(yield* gatherValues(variables.map(describe), info)) as InvalidArgumentError;
 }
 
 function describe({ name, dtype, shape }: TfVariable): Description {

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@coll/core';
 import { log } from '@coll/core/internal';
 import type { AgreedList } from './agreed-lists.js';
 import { equalWidth, wereEqual, writeEqual } from './equal-numbers.js';
-import type { Exchange, Place } from './exchange.js';
+import type { Exchange, ReplicaInfo } from './exchange.js';
 import { combined, stepsBetweenFingerprints, sumOf } from './fingerprint.js';
 import { firstNonFinite } from './finite.js';
 import type { GradientMemory } from './gradient-memory.js';
@@ -52,7 +52,7 @@ interface Print {
  * an error needs. The guard also names the first replica whose gradients contain NaN or infinity.
  */
 export class StepGuard {
-  readonly #place: Place;
+  readonly #info: ReplicaInfo;
   readonly #optimizer: GuardedOptimizer | undefined;
   readonly #warned = new Set<string>();
   /** The number of the present step, from 1. */
@@ -64,8 +64,8 @@ export class StepGuard {
   #prints: readonly Print[] | undefined;
 
   /** @param optimizer undefined: settings and variables are not compared */
-  constructor(place: Place, optimizer?: GuardedOptimizer) {
-    this.#place = place;
+  constructor(info: ReplicaInfo, optimizer?: GuardedOptimizer) {
+    this.#info = info;
     this.#optimizer = optimizer;
   }
 
@@ -94,7 +94,7 @@ export class StepGuard {
    * @throws InvalidArgumentError, the same on all replicas, if they differ
    */
   *check(means: Float32Array, at: number): Exchange<void> {
-    const replicas = this.#place.numReplicasInSync;
+    const replicas = this.#info.numReplicasInSync;
     if (!wereEqual(means, at + places.list, listBits, replicas)) yield* this.#throwMixed();
     if (!wereEqual(means, at + places.settings, hashBits, replicas)) yield* this.#tellSettings();
     // If the variables of some replicas are not in the CPU's memory, there is nothing to compare.
@@ -118,7 +118,7 @@ export class StepGuard {
 
   *#throwMixed(): Exchange<never> {
     const { number, variables } = this.#list as AgreedList;
-    const lists = yield* gatherValues({ number, names: variables.map(({ name }) => name) }, this.#place);
+    const lists = yield* gatherValues({ number, names: variables.map(({ name }) => name) }, this.#info);
     const [rank = 0] = oddReplicas(lists.map((list) => String(list.number)));
     const texts = lists.map(({ names }, replica) => `replica ${replica} steps ${shortened(names)}`).join(', ');
     throw mixed(`replicas make steps of different trainings at the same time: ${texts}`, rank);
@@ -159,8 +159,8 @@ export class StepGuard {
 
   *#tellNonFinite(): Exchange<void> {
     this.#hasNamed = true;
-    const names = yield* gatherValues(this.#nonFinite ?? null, this.#place);
-    if (this.#place.replicaIdInSyncGroup !== 0) return;
+    const names = yield* gatherValues(this.#nonFinite ?? null, this.#info);
+    if (this.#info.replicaIdInSyncGroup !== 0) return;
     const found = [...names.keys()].filter((replica) => names[replica] !== null);
     const who = found.length === names.length ? 'all replicas' : `replica ${found.join(', ')}`;
     const message = `NaN or infinity in the gradients of ${who} in step ${this.#step}, first in that of "${names[found[0] as number]}"`;
@@ -168,7 +168,7 @@ export class StepGuard {
   }
 
   *#gather<Value>(value: Value): Exchange<Gathered<Value>[]> {
-    return yield* gatherValues({ value, mode: this.#optimizer?.onDifference ?? 'throw' }, this.#place);
+    return yield* gatherValues({ value, mode: this.#optimizer?.onDifference ?? 'throw' }, this.#info);
   }
 
   /** Throws on all replicas, or on none: if any of them wants an error. */
@@ -182,7 +182,7 @@ export class StepGuard {
       throw new InvalidArgumentError('ERR_COLL_MISMATCH', `${message}; ${advice}`, { rank: odd[0] });
     }
     this.#warned.add(topic);
-    if (this.#place.replicaIdInSyncGroup === 0) log('warn', `${message}; ${advice}`);
+    if (this.#info.replicaIdInSyncGroup === 0) log('warn', `${message}; ${advice}`);
   }
 }
 

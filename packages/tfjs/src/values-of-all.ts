@@ -1,4 +1,4 @@
-import type { Exchange, Place } from './exchange.js';
+import type { Exchange, ReplicaInfo } from './exchange.js';
 
 /**
  * Sends a value of each replica, as JSON, to all replicas. Returns all values in replica order.
@@ -6,7 +6,7 @@ import type { Exchange, Place } from './exchange.js';
  */
 export function* gatherValues<Value>(
   value: Value,
-  { numReplicasInSync, replicaIdInSyncGroup }: Place,
+  { numReplicasInSync, replicaIdInSyncGroup }: ReplicaInfo,
 ): Exchange<Value[]> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const longest = Float64Array.of(bytes.length);

@@ -119,11 +119,11 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
  */
 export function* broadcastStages({ firsts, within, across }: Levels, root: number, handedIn: HandedIn): Stages {
   const { inputs, outputs, isShared } = handedIn;
-  const home = firsts.findLastIndex((first) => first <= root);
+  const worker = firsts.findLastIndex((first) => first <= root);
   const given = within.map(({ firstRank, begin }) =>
-    firstRank === firsts[home] ? (inputs[begin + root - firstRank] as Tensor) : (outputs[begin] as Tensor),
+    firstRank === firsts[worker] ? (inputs[begin + root - firstRank] as Tensor) : (outputs[begin] as Tensor),
   );
-  const collective: Collective = { kind: 'broadcast', root: home };
+  const collective: Collective = { kind: 'broadcast', root: worker };
   const taken = within.map(({ begin }) => outputs[begin] as Tensor);
   yield { jobs: [{ level: across, collective, inputs: given, outputs: taken, isShared }] };
   yield handingOut(within, handedIn);

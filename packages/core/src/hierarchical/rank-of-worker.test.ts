@@ -20,8 +20,8 @@ function ranksOf(workers: number, ranks: number): Communicator[] {
   };
   const across = join(workers);
   return across.flatMap((leader, worker) =>
-    join(ranks).map((within, place) =>
-      rankOfWorker(within, { workers, worker, across: place === 0 ? leader : undefined }),
+    join(ranks).map((within, index) =>
+      rankOfWorker(within, { workers, worker, across: index === 0 ? leader : undefined }),
     ),
   );
 }

@@ -22,7 +22,7 @@ import { Level } from './level.js';
 import { TwoLevels } from './two-levels.js';
 
 /** The worker that a rank belongs to. All workers have the same number of ranks. */
-export interface WorkerSeatOptions {
+export interface RankOfWorkerOptions {
   /** Number of workers. */
   readonly workers: number;
   /** Index of this rank's worker. */
@@ -34,7 +34,11 @@ export interface WorkerSeatOptions {
   readonly across?: Communicator | undefined;
 }
 
-const seatOptions = knownOptions<WorkerSeatOptions>('rankOfWorker', { workers: true, worker: true, across: true });
+const rankOfWorkerOptions = knownOptions<RankOfWorkerOptions>('rankOfWorker', {
+  workers: true,
+  worker: true,
+  across: true,
+});
 
 /**
  * One rank of a worker whose other ranks are in other threads: two levels, as in `hierarchical`,
@@ -42,19 +46,19 @@ const seatOptions = knownOptions<WorkerSeatOptions>('rankOfWorker', { workers: t
  * worker. Collectives run one after the other. Closing the communicator closes both levels.
  * @throws ValueError if the parts do not fit together
  */
-export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): Communicator {
+export function rankOfWorker(within: Communicator, options: RankOfWorkerOptions): Communicator {
   requireCommunicator(within, 'rankOfWorker: within');
   const { workers, worker, across } = optionsOf(
     options,
     '{ workers: 2, worker: 0, across }',
-    seatOptions,
-  ) as WorkerSeatOptions;
+    rankOfWorkerOptions,
+  ) as RankOfWorkerOptions;
   if (!(Number.isInteger(workers) && Number.isInteger(worker) && worker >= 0 && worker < workers))
     throw misfit(`worker must be an index below the ${quote(workers)} workers, got ${quote(worker)}`);
   if (across !== undefined) requireCommunicator(across, 'rankOfWorker: across');
-  const [place, ...others] = within.localRanks as readonly [number, ...number[]];
+  const [index, ...others] = within.localRanks as readonly [number, ...number[]];
   if (others.length > 0) throw misfit(`within must have exactly one local rank, got ${within.localRanks.length}`);
-  if ((place === 0) !== (across !== undefined)) throw misfit('exactly the first rank of each worker must pass across');
+  if ((index === 0) !== (across !== undefined)) throw misfit('exactly the first rank of each worker must pass across');
   if (across && (across.size !== workers || across.localRanks[0] !== worker))
     throw misfit(
       `across has ${across.size} ranks and is rank ${across.localRanks}, expected worker ${worker} of ${workers}`,
@@ -67,7 +71,7 @@ export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): 
     across: across && new Level(across, firsts),
     workers,
     worker,
-    place,
+    index,
   });
 }
 
@@ -77,20 +81,20 @@ interface WorkerRank {
   readonly workers: number;
   readonly worker: number;
   /** Index of this rank within its worker. */
-  readonly place: number;
+  readonly index: number;
 }
 
 class RankOfWorker extends TwoLevels {
-  readonly #seat: WorkerRank;
+  readonly #rank: WorkerRank;
   readonly #ranks: number;
   readonly #scratch = new Scratch();
 
-  constructor(seat: WorkerRank) {
-    const { within, across, workers, worker, place } = seat;
+  constructor(rank: WorkerRank) {
+    const { within, across, workers, worker, index } = rank;
     const ranks = within.communicator.size;
     super({
       size: workers * ranks,
-      localRanks: [worker * ranks + place],
+      localRanks: [worker * ranks + index],
       levels: across ? [within, across] : [within],
       owner: within.communicator,
       communicator: (algorithm) =>
@@ -100,7 +104,7 @@ class RankOfWorker extends TwoLevels {
           across: across?.communicator.group.communicator(algorithm),
         }),
     });
-    this.#seat = seat;
+    this.#rank = rank;
     this.#ranks = ranks;
   }
 
@@ -119,7 +123,7 @@ class RankOfWorker extends TwoLevels {
    * ranks.
    */
   *#allReduce(op: CollectiveOp, input: Tensor, output: Tensor): Stages {
-    const { within, across } = this.#seat;
+    const { within, across } = this.#rank;
     const wide = accumulatorOf(input.dtype, op);
     const base = elementaryOp(op);
     const mine = wide === input.dtype ? input : widened(input, op, 0, this.#scratch);
@@ -141,21 +145,22 @@ class RankOfWorker extends TwoLevels {
    * worker, across workers, and within all other workers.
    */
   *#broadcast(root: number, input: Tensor, output: Tensor): Stages {
-    const { within, across, worker, place } = this.#seat;
+    const { within, across, worker, index } = this.#rank;
     const nothing = slice(output, 0, 0);
     yield stage(within, handOut, nothing, nothing, across);
     if (across) yield stage(across, handOut, nothing, nothing, within);
     yield this.#back(nothing, across);
-    const [home, giver] = [Math.floor(root / this.#ranks), root % this.#ranks];
-    const isHome = home === worker;
+    const [rootWorker, giver] = [Math.floor(root / this.#ranks), root % this.#ranks];
+    const hasRoot = rootWorker === worker;
     const give: Collective = { kind: 'broadcast', root: giver };
-    if (isHome) yield stage(within, give, place === giver ? input : output, output, across);
-    if (across) yield stage(across, { kind: 'broadcast', root: home }, output, output, isHome ? undefined : within);
-    if (!isHome) yield this.#back(output);
+    if (hasRoot) yield stage(within, give, index === giver ? input : output, output, across);
+    if (across)
+      yield stage(across, { kind: 'broadcast', root: rootWorker }, output, output, hasRoot ? undefined : within);
+    if (!hasRoot) yield this.#back(output);
   }
 
   *#allGather(input: Tensor, output: Tensor): Stages {
-    const { within, across } = this.#seat;
+    const { within, across } = this.#rank;
     const collective: Collective = { kind: 'all-gather' };
     const block = this.#scratch.take('block', input.dtype, input.data.length * this.#ranks);
     yield stage(within, collective, input, block, across);
@@ -168,7 +173,7 @@ class RankOfWorker extends TwoLevels {
    * must time out before the others, because only the first rank can name the missing rank.
    */
   #back(output: Tensor, later?: Level): Stage {
-    const { within, across } = this.#seat;
+    const { within, across } = this.#rank;
     return { ...stage(within, handOut, output, output, later), isBehind: across === undefined };
   }
 }

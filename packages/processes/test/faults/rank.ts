@@ -137,9 +137,9 @@ class Part {
     if (this.#isAt('absent', 0)) throw new Error('this rank stays away');
     if (scenario.fault === 'keeper') {
       // As a strategy does.
-      const seat = seatOf(this.#task);
-      if (rank !== scenario.victim) return (await openWorkerGroup(seat)) as OpenedProcessGroup;
-      await keepStore(seat);
+      const config = seatOf(this.#task);
+      if (rank !== scenario.victim) return (await openWorkerGroup(config)) as OpenedProcessGroup;
+      await keepStore(config);
     }
     const { size, transport, streams, heartbeatSeconds } = scenario;
     await using store = await TcpStore.connect(member);

@@ -3,7 +3,7 @@ import type { Environment } from './environment.js';
 import { wholeNumber, wrongValue } from './wrong-value.js';
 
 /** The position of a process in its group and on its host. */
-export interface GroupPlace {
+export interface RankInfo {
   readonly rank: number;
   readonly size: number | undefined;
   readonly localRank: number | undefined;
@@ -53,7 +53,7 @@ export class Variables {
     return name.includes(':') && !name.startsWith('[') ? `[${name}]:${port}` : `${name}:${port}`;
   }
 
-  group(rank: string, size: string, localRank: string, localSize: string | undefined): GroupPlace {
+  group(rank: string, size: string, localRank: string, localSize: string | undefined): RankInfo {
     return {
       rank: this.require(rank),
       size: this.number(size),
@@ -66,7 +66,7 @@ export class Variables {
    * The position of a process in its group, if no other process of the group runs on its host.
    * `rank` and `size` are the names of the environment variables that contain these numbers.
    */
-  single(rank: string, size: string | undefined): GroupPlace {
+  single(rank: string, size: string | undefined): RankInfo {
     return {
       rank: this.require(rank),
       size: size === undefined ? undefined : this.number(size),

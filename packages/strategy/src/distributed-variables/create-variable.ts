@@ -15,7 +15,7 @@ import {
   type VariableTraits,
   type VariableValue,
 } from '../variables/variable-options.js';
-import type { VariableHome } from './distributed-variable.js';
+import type { VariableParts } from './distributed-variable.js';
 import { MirroredVariable } from './mirrored-variable.js';
 import { SyncOnReadVariable } from './sync-on-read-variable.js';
 
@@ -82,8 +82,8 @@ function component(traits: VariableTraits, value: Tensor, device: string, replic
   return new LocalVariable({ ...traits, name }, value, device);
 }
 
-function variableIn(home: VariableHome, traits: VariableTraits): Variable {
+function variableIn(parts: VariableParts, traits: VariableTraits): Variable {
   return traits.synchronization === 'ON_READ'
-    ? new SyncOnReadVariable(traits, home)
-    : new MirroredVariable(traits, home);
+    ? new SyncOnReadVariable(traits, parts)
+    : new MirroredVariable(traits, parts);
 }

@@ -9,7 +9,7 @@ import { Variable } from '../variables/variable.js';
 import type { VariableTraits } from '../variables/variable-options.js';
 
 /** The strategy and the components of a variable. */
-export interface VariableHome {
+export interface VariableParts {
   readonly strategy: Strategy;
   readonly components: readonly LocalVariable[];
   /** The replica in its own thread that holds the only component. */
@@ -25,7 +25,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
   readonly values: readonly LocalVariable[];
   readonly #thread: ReplicaContext | undefined;
 
-  constructor(traits: VariableTraits, { strategy, components, thread }: VariableHome) {
+  constructor(traits: VariableTraits, { strategy, components, thread }: VariableParts) {
     super(traits);
     this.strategy = strategy;
     this.values = Object.freeze([...components]);

@@ -155,7 +155,7 @@ export class MirroredStrategy extends Strategy {
   async #startThreads(module: URL): Promise<ReplicaThreads> {
     const { plugin, options, engine } = await this.#choice.isolated();
     const { workerDevices: devices, firstReplica } = this.extended;
-    const home = { plugin: { name: plugin.name, module: plugin.module, options } };
-    return new ReplicaThreads({ engine, devices, firstReplica, home }, module);
+    const setup = { plugin: { name: plugin.name, module: plugin.module, options } };
+    return new ReplicaThreads({ engine, devices, firstReplica, setup }, module);
   }
 }

@@ -16,8 +16,8 @@ afterEach(async () => {
 /** Threads, one by default, and a function that runs the default export of a module in them. */
 function threadsFor(code: string, setting: Partial<ThreadSetting> = {}) {
   const module = moduleOf(`export default ${code}`);
-  const home = { plugin: { name: ring.name, module: ring.module, options: undefined } };
-  const threads = new ReplicaThreads({ engine, devices: [deviceOf(0)], firstReplica: 0, home, ...setting }, module);
+  const setup = { plugin: { name: ring.name, module: ring.module, options: undefined } };
+  const threads = new ReplicaThreads({ engine, devices: [deviceOf(0)], firstReplica: 0, setup, ...setting }, module);
   started.push(threads);
   const run = (args: readonly unknown[] = [], step: Partial<Step> = {}) =>
     threads.run({ module, argsOf: () => args, options: {}, ...step });

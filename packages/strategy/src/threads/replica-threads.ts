@@ -16,7 +16,7 @@ export interface ThreadSetting {
   readonly engine: Engine;
   readonly devices: readonly string[];
   readonly firstReplica: number;
-  readonly home: ThreadStart['home'];
+  readonly setup: ThreadStart['setup'];
 }
 
 /** One run of a module as replicas. */
@@ -69,15 +69,15 @@ export class ReplicaThreads implements ReplicaListener {
    * @throws RuntimeError for options of the plug-in that cannot be posted; CollError for a module
    * that cannot be loaded in a thread
    */
-  constructor({ engine, devices, firstReplica, home }: ThreadSetting, module: URL) {
+  constructor({ engine, devices, firstReplica, setup }: ThreadSetting, module: URL) {
     const size = devices.length;
-    this.#loading = host.loadingOf('plugin' in home ? [module.href, home.plugin.module] : [module.href]);
+    this.#loading = host.loadingOf('plugin' in setup ? [module.href, setup.plugin.module] : [module.href]);
     this.#modules.set(module.href, this.#loading);
     this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
     try {
       for (let replica = 0; replica < size; replica++) {
-        const start = { replica, devices, firstReplica, group: this.#group, home };
+        const start = { replica, devices, firstReplica, group: this.#group, setup };
         this.#threads.push(new ReplicaWorker(start, this.#loading, this));
       }
     } catch (error) {

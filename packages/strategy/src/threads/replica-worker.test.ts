@@ -10,7 +10,7 @@ import type { RunMessage, ThreadStart } from './thread-messages.js';
 const { name, module } = ring;
 
 /** Starts the thread of one replica with this function, and records its messages and output. */
-function workerOf(replica: string, { home, firstReplica = 0, ...more }: Partial<ThreadStart & RunMessage> = {}) {
+function workerOf(replica: string, { setup, firstReplica = 0, ...more }: Partial<ThreadStart & RunMessage> = {}) {
   const heard: unknown[] = [];
   const posted: unknown[] = [];
   const exited = new Latch();
@@ -33,7 +33,7 @@ function workerOf(replica: string, { home, firstReplica = 0, ...more }: Partial<
     firstReplica,
     devices: ['cpu:0'],
     group: createThreadGroup({ size: 1 }),
-    home: home ?? { plugin: { name, module, options: undefined } },
+    setup: setup ?? { plugin: { name, module, options: undefined } },
   };
   const run: RunMessage = {
     type: 'run',
@@ -187,7 +187,7 @@ describe('the thread of a replica', () => {
 
   it('has the plug-in of its strategy', async () => {
     const absent = { plugin: { name: 'absent', module: 'data:text/javascript,', options: undefined } };
-    const { posted, ended } = workerOf('() => 1', { home: absent });
+    const { posted, ended } = workerOf('() => 1', { setup: absent });
     await ended();
     const message = expect.stringContaining('exports no plug-in called "absent"');
     expect(posted).toMatchObject([{ type: 'error', error: [{ message }] }]);
@@ -222,7 +222,7 @@ describe('a value that cannot be posted to a thread', () => {
 
   it.each<[string, Partial<ThreadStart & RunMessage>]>([
     ['an argument of a replica', { args: [uncloneable] }],
-    ['an option of plug-in "ring"', { home: { plugin: { name, module, options: { numPacks: uncloneable } } } }],
+    ['an option of plug-in "ring"', { setup: { plugin: { name, module, options: { numPacks: uncloneable } } } }],
   ])('is named in the error: %s', (what, more) => {
     expect(() => workerOf('() => 1', more)).toThrow(
       expect.objectContaining({

@@ -120,7 +120,7 @@ function startThread(start: ThreadStart, loading: Loading, listener: ThreadListe
   try {
     return host.startThread({ data: start, name, loading, listener });
   } catch (cause) {
-    if (!(cause instanceof DOMException) || !('plugin' in start.home)) throw cause;
-    throw notCloneable(`an option of plug-in "${start.home.plugin.name}"`, cause);
+    if (!(cause instanceof DOMException) || !('plugin' in start.setup)) throw cause;
+    throw notCloneable(`an option of plug-in "${start.setup.plugin.name}"`, cause);
   }
 }

@@ -5,12 +5,12 @@ import type { Tsx } from '../node/module-loading.js';
 import type { EncodedError } from './thread-errors.js';
 
 /** Replicas of one process, whose collectives are those of a plug-in. */
-export interface PluginHome {
+export interface PluginSetup {
   readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
 }
 
 /** Replicas of one worker of a cluster. Plain data that can be posted to a thread. */
-export interface ClusterHome {
+export interface ClusterSetup {
   readonly cluster: ClusterDescription;
 }
 
@@ -23,7 +23,7 @@ export interface ThreadStart {
   /** The devices of this process's replicas. */
   readonly devices: readonly string[];
   readonly group: ThreadGroup;
-  readonly home: PluginHome | ClusterHome;
+  readonly setup: PluginSetup | ClusterSetup;
 }
 
 /** Asks a replica's thread to call a function of a module. */

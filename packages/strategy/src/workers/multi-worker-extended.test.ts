@@ -30,7 +30,7 @@ function extendedOf(devices: number, workers: number) {
     }) as unknown as CrossDeviceOps;
   const collectives = { deviceOps: async () => opsOf('devices'), hostOps: async () => opsOf('host') };
   const extended = new MultiWorkerExtended(strategyOf(1), {
-    place: { workers, idInCluster: 1, isChief: false, task: { taskType: 'worker', taskId: 1 } },
+    worker: { workers, idInCluster: 1, isChief: false, task: { taskType: 'worker', taskId: 1 } },
     devices: Array.from({ length: devices }, (_, device) => nameOf(`GPU:${device}`)),
     host,
     collectives: collectives as unknown as WorkerCollectives,

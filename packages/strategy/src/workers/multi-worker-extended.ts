@@ -16,13 +16,13 @@ import type { WorkerGroup } from '../scope/worker-group.js';
 import { DistributedExtended } from '../strategies/distributed-extended.js';
 import type { WorkerCollectives } from './worker-collectives.js';
 import { ownDevices } from './worker-devices.js';
-import type { WorkerPlace } from './worker-place.js';
+import type { WorkerInfo } from './worker-info.js';
 
 /**
  * What the lower-level methods of a strategy need to know about this worker and the other workers.
  */
-export interface MultiWorkerHome {
-  readonly place: WorkerPlace;
+export interface MultiWorkerInfo {
+  readonly worker: WorkerInfo;
   /** The devices of this worker. */
   readonly devices: readonly string[];
   /** The CPU of this worker. */
@@ -36,29 +36,29 @@ export interface MultiWorkerHome {
  * workers. Destinations are devices of this worker.
  */
 export class MultiWorkerExtended extends DistributedExtended {
-  readonly #home: MultiWorkerHome;
+  readonly #info: MultiWorkerInfo;
 
-  constructor(strategy: Strategy, home: MultiWorkerHome) {
-    super(strategy, home.devices, () => home.collectives.deviceOps());
-    this.#home = home;
+  constructor(strategy: Strategy, info: MultiWorkerInfo) {
+    super(strategy, info.devices, () => info.collectives.deviceOps());
+    this.#info = info;
   }
 
   override get firstReplica(): number {
-    return this.#home.place.idInCluster * this.workerDevices.length;
+    return this.#info.worker.idInCluster * this.workerDevices.length;
   }
 
   override get workers(): WorkerGroup {
-    return this.#home.collectives;
+    return this.#info.collectives;
   }
 
   /** Whether this process saves checkpoints: true for the chief. */
   override get shouldCheckpoint(): boolean {
-    return this.#home.place.isChief;
+    return this.#info.worker.isChief;
   }
 
   /** Whether this process writes summaries: true for the chief. */
   override get shouldSaveSummary(): boolean {
-    return this.#home.place.isChief;
+    return this.#info.worker.isChief;
   }
 
   /** Always true, because each worker runs its own program. */
@@ -67,14 +67,14 @@ export class MultiWorkerExtended extends DistributedExtended {
   }
 
   protected override serving(value: unknown): Serving {
-    const { host, collectives, place } = this.#home;
+    const { host, collectives, worker } = this.#info;
     const isSingle = !(value instanceof DistributedValues) || value.values.length === 1;
-    if (!isSingle || place.workers === 1 || this.workerDevices.length === 1) return super.serving(value);
+    if (!isSingle || worker.workers === 1 || this.workerDevices.length === 1) return super.serving(value);
     return { devices: [host], ops: () => collectives.hostOps() };
   }
 
   protected override placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
-    const own = (names: readonly string[]) => ownDevices(names, this.#home.place);
+    const own = (names: readonly string[]) => ownDevices(names, this.#info.worker);
     if (typeof destinations === 'string' && destinations !== '') return own([destinations])[0] as string;
     if (Array.isArray(destinations) && destinations.every((device) => typeof device === 'string'))
       return own(destinations);
@@ -84,7 +84,7 @@ export class MultiWorkerExtended extends DistributedExtended {
   protected override placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
     if (value instanceof DistributedValues) return super.placedValue(value, devices);
     const ready = asValue(value as Value);
-    const [own] = devices.length === 1 ? devices : [this.#home.host];
+    const [own] = devices.length === 1 ? devices : [this.#info.host];
     return ready.device === '' ? viewOnDevice(ready, own as string) : ready;
   }
 
@@ -97,7 +97,7 @@ export class MultiWorkerExtended extends DistributedExtended {
     destinations: Destinations,
     options?: CallOptions,
   ): Promise<Structure<unknown>> {
-    if (this.#home.place.workers === 1) return super.reduceNonDistributed(op, value, destinations, options);
+    if (this.#info.worker.workers === 1) return super.reduceNonDistributed(op, value, destinations, options);
     const { devices, ops } = this.serving(value);
     const placed = this.placedValue(value, devices);
     return (await ops()).reduce(op, placed, this.placedDestinations(destinations, devices), options) as Promise<

@@ -33,10 +33,10 @@ import { forDevices, ncclFor } from './nccl-for-devices.js';
 import type { TransportOptions, WorkerConfig } from './open-worker-group.js';
 import { hasGroupPlugin, openGroupByPlugin } from './plugin-groups.js';
 import { type JobOptions, ownHost, storeAddress } from './store-address.js';
-import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
+import { type OwnedGroup, WorkerCollectives } from './worker-collectives.js';
 import { taskName, workerDevices } from './worker-devices.js';
-import type { PluginSeat, WorkerHome } from './worker-messages.js';
-import { placeOf, type WorkerPlace } from './worker-place.js';
+import { type WorkerInfo, workerInfoOf } from './worker-info.js';
+import type { PluginGroupConfig, WorkerSetup } from './worker-messages.js';
 
 const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used instead';
 
@@ -117,7 +117,7 @@ export interface MultiWorkerExplanation extends Explanation {
 export class MultiWorkerMirroredStrategy extends Strategy {
   override readonly extended: MultiWorkerExtended;
   readonly #resolver: ClusterResolver;
-  readonly #place: WorkerPlace;
+  readonly #info: WorkerInfo;
   readonly #collectives: WorkerCollectives;
   readonly #engine: EngineResolution;
   readonly #options: MultiWorkerMirroredStrategyOptions;
@@ -126,7 +126,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   /** Notes for `explain` about deviations from the requested options. */
   readonly #notes: readonly string[];
   /** How threads open their groups, if a plug-in has opened the group of workers. */
-  #pluginSeat: PluginSeat | undefined;
+  #pluginConfig: PluginGroupConfig | undefined;
   readonly #threads = new KeptThreads((module) => this.#startThreads(module));
   /** How often threads have been started. */
   #threadStarts = 0;
@@ -143,15 +143,15 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const communicationOptions = new CommunicationOptions(options.communicationOptions);
     this.#resolver = clusterResolver;
     this.#options = options;
-    this.#place = placeIn(clusterResolver, options.group);
+    this.#info = workerInfoIn(clusterResolver, options.group);
     this.#engine = resolveEngine(options.engine ?? 'auto', ourEngines);
-    const devices = workerDevices(options.devices, this.#place, clusterResolver);
-    const host = canonicalize('cpu:0', taskName(this.#place));
+    const devices = workerDevices(options.devices, this.#info, clusterResolver);
+    const host = canonicalize('cpu:0', taskName(this.#info));
     this.#communication = forDevices(communicationOptions, devices);
     this.#notes = this.#communication === communicationOptions ? [] : [noGpus];
-    tell(this.#place, clusterResolver, devices, communicationOptions, this.#notes);
+    tell(this.#info, clusterResolver, devices, communicationOptions, this.#notes);
     this.#collectives = new WorkerCollectives({
-      workers: this.#place.workers,
+      workers: this.#info.workers,
       devices,
       host,
       communication: this.#communication,
@@ -159,7 +159,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       open: (signal) => this.#openGroup(signal),
     });
     this.extended = new MultiWorkerExtended(this, {
-      place: this.#place,
+      worker: this.#info,
       devices,
       host,
       collectives: this.#collectives,
@@ -172,14 +172,14 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 
   /** Number of replicas of all workers. */
   override get numReplicasInSync(): number {
-    return this.numLocalReplicas * this.#place.workers;
+    return this.numLocalReplicas * this.#info.workers;
   }
 
   /** One input pipeline per worker. */
   override get inputContext(): InputContext {
     return new InputContext({
-      numInputPipelines: this.#place.workers,
-      inputPipelineId: this.#place.idInCluster,
+      numInputPipelines: this.#info.workers,
+      inputPipelineId: this.#info.idInCluster,
       numReplicasInSync: this.numReplicasInSync,
     });
   }
@@ -224,7 +224,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
    */
   async explain(): Promise<MultiWorkerExplanation> {
     const ops = await this.#collectives.deviceOps();
-    const { workers, idInCluster: worker } = this.#place;
+    const { workers, idInCluster: worker } = this.#info;
     const explanation = ops.explain();
     const notes = [...this.#notes, ...explanation.notes];
     return { ...explanation, notes, workers, worker, links: this.#collectives.links, machine: findMachine() };
@@ -246,7 +246,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 
   #requireThreads(module: unknown): void {
     requireModule(module);
-    if (!this.#options.group || this.#place.workers === 1) return;
+    if (!this.#options.group || this.#info.workers === 1) return;
     const message = 'a group that you passed cannot be sent to other threads';
     const advice = 'let the strategy open the group, or run a function';
     throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${message}: ${advice}`, { operation: 'run' });
@@ -261,49 +261,50 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   async #startThreads(module: URL): Promise<ReplicaThreads> {
-    const { workers, task } = this.#place;
+    const { workers, task } = this.#info;
     const { workerDevices: devices, firstReplica } = this.extended;
     this.#threadStarts += 1;
     // All groups of the workers are opened in the same way.
     if (workers > 1 && hasGroupPlugin()) await this.#collectives.ready();
-    const seat = this.#pluginSeat ?? (workers > 1 ? await this.#seat(`threads/${this.#threadStarts}`) : undefined);
-    const home: WorkerHome = {
+    const groupConfig =
+      this.#pluginConfig ?? (workers > 1 ? await this.#workerConfig(`threads/${this.#threadStarts}`) : undefined);
+    const setup: WorkerSetup = {
       cluster: this.#resolver.clusterSpec().asDescription(),
       task,
-      seat,
+      groupConfig,
       communication: { ...this.#communication },
       nccl: ncclFor(devices),
     };
-    return new ReplicaThreads({ engine: this.#engine.engine, devices, firstReplica, home }, module);
+    return new ReplicaThreads({ engine: this.#engine.engine, devices, firstReplica, setup }, module);
   }
 
-  async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
+  async #openGroup(signal: AbortSignal): Promise<OwnedGroup> {
     const { group } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
     const isLaunched = this.#resolver instanceof EnvironmentClusterResolver;
-    const byPlugin = isLaunched ? await openGroupByPlugin(this.#place) : undefined;
+    const byPlugin = isLaunched ? await openGroupByPlugin(this.#info) : undefined;
     if (byPlugin) {
-      this.#pluginSeat = byPlugin.seat;
+      this.#pluginConfig = byPlugin.config;
       return { group: byPlugin.group, [Symbol.asyncDispose]: () => byPlugin.group.close() };
     }
-    const seat = await this.#seat('workers', signal);
+    const config = await this.#workerConfig('workers', signal);
     // Stores and connections are loaded only if they are needed.
     const { keepStore, openWorkerGroup } = await import('./open-worker-group.js');
-    const server = await keepStore(seat);
+    const server = await keepStore(config);
     try {
-      const opened = await openWorkerGroup(seat, signal);
+      const group = await openWorkerGroup(config, signal);
       const close = async () => {
-        await opened.close();
+        await group.close();
         await server?.close();
       };
-      return { group: opened, [Symbol.asyncDispose]: close };
+      return { group, [Symbol.asyncDispose]: close };
     } catch (error) {
       await server?.close();
       throw error;
     }
   }
 
-  async #seat(scope: string, signal?: AbortSignal): Promise<WorkerConfig> {
+  async #workerConfig(scope: string, signal?: AbortSignal): Promise<WorkerConfig> {
     const {
       insecure,
       transport,
@@ -312,15 +313,15 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       startupTimeoutSeconds = defaultStartupSeconds,
     } = this.#options;
     // COLL_HOST precedes an address that was found without being asked for.
-    const host = this.#options.host ?? (environment('COLL_HOST') || ownHost(this.#resolver, this.#place));
+    const host = this.#options.host ?? (environment('COLL_HOST') || ownHost(this.#resolver, this.#info));
     return {
-      meeting: await storeAddress(this.#resolver, this.#place, {
+      meeting: await storeAddress(this.#resolver, this.#info, {
         ...this.#options,
         timeoutSeconds: startupTimeoutSeconds,
         signal,
       }),
-      rank: this.#place.idInCluster,
-      size: this.#place.workers,
+      rank: this.#info.idInCluster,
+      size: this.#info.workers,
       transport: { host, insecure, transport, streams, heartbeatSeconds },
       startupTimeoutSeconds,
       scope,
@@ -350,27 +351,27 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
     throw fail(`startupTimeoutSeconds must be a number, 0 or more, or null, got ${quote(startupTimeoutSeconds)}`);
 }
 
-/** The place of this worker in the cluster, or in the open group if the resolver has no cluster. */
-function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): WorkerPlace {
-  const place = placeOf(resolver);
-  if (!group || (place.workers === group.size && place.idInCluster === group.rank)) return place;
-  if (!place.task) {
+/** Which worker of the cluster this is, or of the open group if the resolver has no cluster. */
+function workerInfoIn(resolver: ClusterResolver, group: ProcessGroup | undefined): WorkerInfo {
+  const info = workerInfoOf(resolver);
+  if (!group || (info.workers === group.size && info.idInCluster === group.rank)) return info;
+  if (!info.task) {
     const task = { taskType: 'worker', taskId: group.rank };
     return { workers: group.size, idInCluster: group.rank, isChief: group.rank === 0, task };
   }
-  const message = `worker ${place.idInCluster} of ${place.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
+  const message = `worker ${info.idInCluster} of ${info.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
   throw new ValueError('ERR_COLL_CLUSTER', `the cluster describes this process as ${message}`);
 }
 
 function tell(
-  place: WorkerPlace,
+  info: WorkerInfo,
   { environment }: ClusterResolver,
   devices: readonly string[],
   { implementation }: CommunicationOptions,
   notes: readonly string[],
 ): void {
   const source = environment === '' ? '' : ` (${environment})`;
-  const message = `worker ${place.idInCluster} of ${place.workers}${source}, with devices ${devices.join(', ')}`;
+  const message = `worker ${info.idInCluster} of ${info.workers}${source}, with devices ${devices.join(', ')}`;
   log('info', `MultiWorkerMirroredStrategy as ${message}, communication ${implementation}`);
   for (const note of notes) log('warn', note);
 }

@@ -1,6 +1,6 @@
 import { type CommunicationOptions, registry } from '@coll/core';
 import { deviceType } from '@coll/core/plugin';
-import type { PluginHome } from '../threads/thread-messages.js';
+import type { PluginSetup } from '../threads/thread-messages.js';
 
 /** Options for collectives across these devices: replaces NCCL by RING if none of them is a GPU. */
 export function forDevices(options: CommunicationOptions, devices: readonly string[]): CommunicationOptions {
@@ -12,7 +12,7 @@ export function forDevices(options: CommunicationOptions, devices: readonly stri
  * The NCCL plug-in that replica threads on these devices must load, because each thread has its own
  * registry; undefined if there is no GPU, or `nccl` is not registered.
  */
-export function ncclFor(devices: readonly string[]): PluginHome['plugin'] | undefined {
+export function ncclFor(devices: readonly string[]): PluginSetup['plugin'] | undefined {
   if (!hasGpu(devices) || !registry.has('nccl')) return undefined;
   const { name, module } = registry.get('nccl');
   return { name, module, options: undefined };

@@ -8,7 +8,7 @@ const job = { job: 'workers', jobKey: TcpStoreServer.newKey() };
 const generation = 0;
 
 /** The configuration of worker 1, if worker 0 hosts a store at the address. */
-function seatAt(address: string, size: number) {
+function configAt(address: string, size: number) {
   const meeting = { ...job, address, generation, isOfWorker: true, isHere: false };
   return { meeting, rank: 1, size, transport: {}, startupTimeoutSeconds: null, scope: 'main' };
 }
@@ -32,7 +32,7 @@ it('opening the group fails at once if workers of a newer generation have joined
   const over = new AbortController();
   const newer = joinGroup(part, { rank: 0, size: 2, generation: 1, card, signal: over.signal }).catch(() => {});
   await part.get('newest');
-  await expect(openWorkerGroup(seatAt(address, 2))).rejects.toMatchObject({
+  await expect(openWorkerGroup(configAt(address, 2))).rejects.toMatchObject({
     name: 'UnavailableError',
     code: 'ERR_COLL_STORE',
     message: expect.stringMatching(/^generation 0 has ended, because rank 0 joined generation 1/),
@@ -42,9 +42,9 @@ it('opening the group fails at once if workers of a newer generation have joined
 });
 
 it('opening the group reports the expected address of worker 0 at the timeout', async () => {
-  const seat = { ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
+  const config = { ...configAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
   const store = 'worker 0 at 127.0.0.1:1 could not be reached: connect ECONNREFUSED 127.0.0.1:1';
-  await expect(openWorkerGroup(seat)).rejects.toMatchObject({
+  await expect(openWorkerGroup(config)).rejects.toMatchObject({
     ...{ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'start' },
     message: `worker 1 of 2 waited 0.3 seconds for the others to start: ${store}`,
     cause: { code: 'ERR_COLL_DEADLINE', rank: 0, operation: 'start', message: store },
@@ -52,7 +52,7 @@ it('opening the group reports the expected address of worker 0 at the timeout', 
 });
 
 it('opening the group stops looking for a store once its signal is aborted', async () => {
-  const opening = openWorkerGroup(seatAt('tcp://127.0.0.1:1', 2), AbortSignal.abort('enough'));
+  const opening = openWorkerGroup(configAt('tcp://127.0.0.1:1', 2), AbortSignal.abort('enough'));
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
@@ -61,7 +61,7 @@ it('opening the group rejects if worker 0 ends before all workers have joined, e
   server.set(`keeper/${generation}`, new Uint8Array());
   const { address } = server;
   const store = await TcpStore.connect({ ...job, address });
-  const opening = openWorkerGroup(seatAt(address, 3));
+  const opening = openWorkerGroup(configAt(address, 3));
   const rejection = expect(opening).rejects.toMatchObject({
     name: 'UnavailableError',
     code: 'ERR_COLL_PEER_FAILED',
@@ -79,7 +79,7 @@ it('opening the group waits for the next store if the store of an earlier genera
   const { address } = former;
   const store = await TcpStore.connect({ ...job, address });
   const over = new AbortController();
-  const opening = openWorkerGroup(seatAt(address, 2), over.signal);
+  const opening = openWorkerGroup(configAt(address, 2), over.signal);
   await cardOf(store, 1);
   await former.close();
   await store.close();
@@ -95,8 +95,8 @@ it('opening the group fails if the store of a launcher disappears, instead of wa
   const server = await TcpStoreServer.listen(job);
   const { address } = server;
   const store = await TcpStore.connect({ ...job, address });
-  const { meeting, ...seat } = seatAt(address, 2);
-  const opening = openWorkerGroup({ ...seat, meeting: { ...meeting, isOfWorker: false } });
+  const { meeting, ...config } = configAt(address, 2);
+  const opening = openWorkerGroup({ ...config, meeting: { ...meeting, isOfWorker: false } });
   const rejection = expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_STORE' });
   await cardOf(store, 1);
   await server.close();
@@ -111,7 +111,7 @@ it('opening the group logs missing workers after 30 seconds, and then every minu
   await using store = await TcpStore.connect({ ...job, address });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();
-  const opening = openWorkerGroup(seatAt(address, 4), over.signal);
+  const opening = openWorkerGroup(configAt(address, 4), over.signal);
   await cardOf(store, 1);
   await subStore(store, 'main').set(`job/${job.job}/generation/${generation}/peers/2`, new Uint8Array());
   await cardOf(store, 2);
@@ -134,8 +134,8 @@ it.each([
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();
-  const { meeting, ...seat } = seatAt('tcp://127.0.0.1:1', 4);
-  const opening = openWorkerGroup({ ...seat, meeting: { ...meeting, isOfWorker } }, over.signal);
+  const { meeting, ...config } = configAt('tcp://127.0.0.1:1', 4);
+  const opening = openWorkerGroup({ ...config, meeting: { ...meeting, isOfWorker } }, over.signal);
   vi.advanceTimersByTime(30_000);
   expect(lines.mock.calls).toEqual([[`coll warn: worker 1 of 4 has waited 30 seconds for ${store}`]]);
   over.abort();
@@ -146,7 +146,7 @@ it('the warning about missing workers contains the time limit', async () => {
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();
-  const opening = openWorkerGroup({ ...seatAt('tcp://127.0.0.1:1', 4), startupTimeoutSeconds: 90 }, over.signal);
+  const opening = openWorkerGroup({ ...configAt('tcp://127.0.0.1:1', 4), startupTimeoutSeconds: 90 }, over.signal);
   vi.advanceTimersByTime(30_000);
   const message =
     'coll warn: worker 1 of 4 has waited 30 seconds for worker 0 at 127.0.0.1:1; startupTimeoutSeconds is 90';
@@ -159,9 +159,9 @@ it('only worker 0 runs the store, at its own address', async () => {
   const free = await TcpStoreServer.listen(job);
   const { address } = free;
   await free.close();
-  const { meeting, ...seat } = seatAt(address, 2);
-  expect(await keepStore({ ...seat, meeting })).toBeUndefined();
-  await using server = await keepStore({ ...seat, meeting: { ...meeting, generation: 3, isHere: true } });
+  const { meeting, ...config } = configAt(address, 2);
+  expect(await keepStore({ ...config, meeting })).toBeUndefined();
+  await using server = await keepStore({ ...config, meeting: { ...meeting, generation: 3, isHere: true } });
   expect(server?.address).toBe(address);
   await using store = await TcpStore.connect({ ...job, address });
   expect(await store.get('keeper/3')).toEqual(new Uint8Array());
@@ -171,7 +171,7 @@ it('each step of opening the group waits at most for the remaining startup time'
   const now = performance.now.bind(performance);
   // Simulates that 9.8 seconds have passed before the first step.
   vi.spyOn(performance, 'now').mockImplementationOnce(() => now() - 9800);
-  const opening = openWorkerGroup({ ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 10 });
+  const opening = openWorkerGroup({ ...configAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 10 });
   await expect(opening).rejects.toMatchObject({
     message: expect.stringMatching(/^worker 1 of 2 waited 10 seconds for the others to start: /),
     cause: { cause: { message: expect.stringContaining('within 0.2 seconds') } },
@@ -183,7 +183,7 @@ const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
 );
 
 it.skipIf(!hasIPv6)('the store can have an IPv6 address', async () => {
-  const { meeting, ...seat } = seatAt('tcp://[::1]:0', 2);
-  await using server = await keepStore({ ...seat, meeting: { ...meeting, isHere: true } });
+  const { meeting, ...config } = configAt('tcp://[::1]:0', 2);
+  await using server = await keepStore({ ...config, meeting: { ...meeting, isHere: true } });
   expect(server?.address).toMatch(/^tcp:\/\/\[::1\]:[1-9]/);
 });

@@ -45,8 +45,8 @@ export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServ
  * UnavailableError (ERR_COLL_PEER_FAILED, rank 0) if worker 0, which hosts the store, is lost;
  * AbortedError; the errors of `TcpStore.connect` and `openProcessGroup`
  */
-export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal): Promise<ProcessGroup> {
-  const { rank, size, startupTimeoutSeconds, meeting } = seat;
+export async function openWorkerGroup(config: WorkerConfig, signal?: AbortSignal): Promise<ProcessGroup> {
+  const { rank, size, startupTimeoutSeconds, meeting } = config;
   const begin = performance.now();
   const secondsLeft = () => {
     if (!startupTimeoutSeconds) return startupTimeoutSeconds;
@@ -63,7 +63,7 @@ export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal):
   try {
     for (;;) {
       try {
-        return await meetAndOpen(seat, progress, secondsLeft, signal);
+        return await meetAndOpen(config, progress, secondsLeft, signal);
       } catch (error) {
         if (isStoreLost(error) && meeting.isOfWorker) {
           if (progress.hasMetKeeper) throw keeperLost(meeting, error);
@@ -120,12 +120,12 @@ function keeperKey({ generation }: StoreAddress): string {
 }
 
 async function meetAndOpen(
-  seat: WorkerConfig,
+  config: WorkerConfig,
   progress: Progress,
   secondsLeft: () => number | null,
   signal: AbortSignal | undefined,
 ): Promise<ProcessGroup> {
-  const { meeting, rank, size, transport, scope } = seat;
+  const { meeting, rank, size, transport, scope } = config;
   const { address, job, jobKey, generation } = meeting;
   const where = { address, job, jobKey, timeoutSeconds: secondsLeft(), signal };
   progress.missing = undefined;

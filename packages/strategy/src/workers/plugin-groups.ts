@@ -1,13 +1,13 @@
 import { type Plugin, type ProcessGroup, registry } from '@coll/core';
-import { loadPlugin } from '../strategies/plugin-home.js';
-import type { PluginSeat } from './worker-messages.js';
-import type { WorkerPlace } from './worker-place.js';
+import { loadPlugin } from '../strategies/plugin-environment.js';
+import type { WorkerInfo } from './worker-info.js';
+import type { PluginGroupConfig } from './worker-messages.js';
 
 /** A group that a plug-in has opened. */
 export interface GroupByPlugin {
   readonly group: ProcessGroup;
   /** How a thread of this worker opens another such group. */
-  readonly seat: PluginSeat;
+  readonly config: PluginGroupConfig;
 }
 
 /** Whether a registered plug-in has a transport between processes. */
@@ -20,21 +20,21 @@ export function hasGroupPlugin(): boolean {
  * priority; undefined if none does.
  * @throws the errors of the plug-in
  */
-export async function openGroupByPlugin({ idInCluster, workers }: WorkerPlace): Promise<GroupByPlugin | undefined> {
+export async function openGroupByPlugin({ idInCluster, workers }: WorkerInfo): Promise<GroupByPlugin | undefined> {
   for (const plugin of registry.list()) {
-    const seat = seatOf(plugin, idInCluster, workers);
-    const group = await plugin.openGroup?.(seat);
-    if (group) return { group, seat };
+    const config = configOf(plugin, idInCluster, workers);
+    const group = await plugin.openGroup?.(config);
+    if (group) return { group, config };
   }
   return undefined;
 }
 
 /** Opens a group in a thread, by the plug-in that has opened that of the main thread. */
-export async function openGroupIn(seat: PluginSeat): Promise<ProcessGroup> {
-  const { openGroup } = await loadPlugin(seat.plugin);
-  return (await openGroup?.(seat)) as ProcessGroup;
+export async function openGroupOf(config: PluginGroupConfig): Promise<ProcessGroup> {
+  const { openGroup } = await loadPlugin(config.plugin);
+  return (await openGroup?.(config)) as ProcessGroup;
 }
 
-function seatOf({ name, module }: Plugin<never>, rank: number, size: number): PluginSeat {
+function configOf({ name, module }: Plugin<never>, rank: number, size: number): PluginGroupConfig {
   return { rank, size, plugin: { name, module, options: undefined } };
 }

@@ -2,12 +2,12 @@ import { ClusterSpec } from '@coll/rendezvous/internal';
 import { expect, it } from 'vitest';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ownHost, storeAddress } from './store-address.js';
-import { placeOf } from './worker-place.js';
+import { workerInfoOf } from './worker-info.js';
 
 function meetingPlaceAt(address: string) {
   const task = { taskType: 'worker', taskId: 0 };
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address, 'b:2'] }), task);
-  return storeAddress(resolver, placeOf(resolver), { jobKey: 'a secret of many bytes' }, {});
+  return storeAddress(resolver, workerInfoOf(resolver), { jobKey: 'a secret of many bytes' }, {});
 }
 
 it.each([
@@ -21,12 +21,12 @@ it.each([
 ])('the worker at %j is reached by the host %j', (address, host) => {
   const task = { taskType: 'worker', taskId: 0 };
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address] }), task);
-  expect(ownHost(resolver, placeOf(resolver))).toBe(host);
+  expect(ownHost(resolver, workerInfoOf(resolver))).toBe(host);
 });
 
 it('a worker without a cluster has no host address', () => {
   const resolver = new SimpleClusterResolver(new ClusterSpec());
-  expect(ownHost(resolver, placeOf(resolver))).toBeUndefined();
+  expect(ownHost(resolver, workerInfoOf(resolver))).toBeUndefined();
 });
 
 it('the store of the workers requires an address and a key', async () => {
@@ -34,8 +34,8 @@ it('the store of the workers requires an address and a key', async () => {
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1', 'b:2'] }), {
     ...{ taskType: 'worker', taskId: 1 },
   });
-  const place = placeOf(resolver);
-  await expect(storeAddress(resolver, place, {}, {})).rejects.toThrow(
+  const info = workerInfoOf(resolver);
+  await expect(storeAddress(resolver, info, {}, {})).rejects.toThrow(
     expect.objectContaining({
       ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
       message: expect.stringContaining('the workers have no job key: set the same secret on all workers'),
@@ -44,12 +44,12 @@ it('the store of the workers requires an address and a key', async () => {
   const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'a secret of many bytes', COLL_GENERATION: '3' };
   const mine = { job: 'mine', jobKey: 'a secret of many bytes', generation: 3 };
   const here = { address: 'tcp://a:1', isOfWorker: true, isHere: false };
-  expect(await storeAddress(resolver, place, {}, environment)).toEqual({ ...mine, ...here });
-  expect(await storeAddress(resolver, place, { jobKey: 'another secret of many' }, {})).toEqual({
+  expect(await storeAddress(resolver, info, {}, environment)).toEqual({ ...mine, ...here });
+  expect(await storeAddress(resolver, info, { jobKey: 'another secret of many' }, {})).toEqual({
     ...{ job: 'multi-worker', jobKey: 'another secret of many', generation: 0 },
     ...here,
   });
-  expect(await storeAddress(resolver, place, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
+  expect(await storeAddress(resolver, info, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
     ...mine,
     ...{ generation: 4, address: 'tcp://s:9', isOfWorker: false, isHere: false },
   });

@@ -10,7 +10,7 @@ import {
 } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
-import type { WorkerPlace } from './worker-place.js';
+import type { WorkerInfo } from './worker-info.js';
 
 /** Settings that all members of a job share. `coll run` sets all of them in the environment. */
 export interface JobOptions {
@@ -52,7 +52,7 @@ interface MeetingOptions {
  */
 export async function storeAddress(
   resolver: ClusterResolver,
-  place: WorkerPlace,
+  info: WorkerInfo,
   options: JobOptions & MeetingOptions,
   environment: Environment = processEnvironment(),
 ): Promise<StoreAddress> {
@@ -80,14 +80,14 @@ export async function storeAddress(
   }
   if (store) return { job, jobKey, generation, address: store, isOfWorker: false, isHere: false };
   const address = addressOfFirst(resolver);
-  return { job, jobKey, generation, address, isOfWorker: true, isHere: place.idInCluster === 0 };
+  return { job, jobKey, generation, address, isOfWorker: true, isHere: info.idInCluster === 0 };
 }
 
 /**
  * The host in this worker's own address, at which other workers reach this worker; undefined if the
  * worker has no address.
  */
-export function ownHost(resolver: ClusterResolver, { task }: WorkerPlace): string | undefined {
+export function ownHost(resolver: ClusterResolver, { task }: WorkerInfo): string | undefined {
   const address = task && resolver.clusterSpec().taskAddress(task.taskType, task.taskId);
   return withoutScheme(address ?? '').match(/^\[?([^/]+?)\]?:\d+$/)?.[1];
 }

@@ -34,15 +34,15 @@ export interface WorkerCollectivesOptions {
    * Opens the group of workers. The signal aborts the opening. `open` is called only if there are
    * several workers, and again only after a failure.
    */
-  readonly open: (signal: AbortSignal) => Promise<OpenGroup>;
+  readonly open: (signal: AbortSignal) => Promise<OwnedGroup>;
 }
 
 /** A group; disposing of it releases everything that belongs to it. */
-export interface OpenGroup extends AsyncDisposable {
+export interface OwnedGroup extends AsyncDisposable {
   readonly group: ProcessGroup;
 }
 
-interface Opened {
+interface WorkerOps {
   readonly group: ProcessGroup | undefined;
   /** Collectives over the devices of all workers. */
   readonly deviceOps: CollectiveAllReduce;
@@ -61,8 +61,8 @@ interface Opened {
 export class WorkerCollectives implements WorkerGroup {
   readonly size: number;
   readonly #options: WorkerCollectivesOptions;
-  #opening: Promise<Opened> | undefined;
-  #opened: Opened | undefined;
+  #opening: Promise<WorkerOps> | undefined;
+  #ops: WorkerOps | undefined;
   /** The calls that this worker has refused before the group was open. */
   #early = noRefusals;
   /** The error of the latest failed attempt to open the group. */
@@ -90,18 +90,18 @@ export class WorkerCollectives implements WorkerGroup {
 
   async broadcast(values: readonly Tensor[], worker: number, call?: CallOptions): Promise<readonly Tensor[]> {
     if (this.size === 1) return values;
-    const opened = await this.#open();
-    const group = this.#replicas(opened);
-    const { rank } = opened.group as ProcessGroup;
+    const ops = await this.#open();
+    const group = this.#replicas(ops);
+    const { rank } = ops.group as ProcessGroup;
     const made = group.broadcastCall([...values], worker, rank, this.#merged(call));
     return group.run(group.ownCall('variable', made)) as Promise<Tensor[]>;
   }
 
   broadcastSync(value: Tensor, worker: number, call?: CallOptions): Tensor {
     if (this.size === 1) return value;
-    const opened = this.#requireOpen('broadcast');
-    const group = this.#replicas(opened);
-    const { rank } = opened.group as ProcessGroup;
+    const ops = this.#requireOpen('broadcast');
+    const group = this.#replicas(ops);
+    const { rank } = ops.group as ProcessGroup;
     const made = group.broadcastCall(value, worker, rank, this.#merged(call));
     return group.runSync(group.ownCall('variable', made)) as Tensor;
   }
@@ -114,17 +114,17 @@ export class WorkerCollectives implements WorkerGroup {
 
   async allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {
     if (this.size === 1) return value;
-    const opened = await this.#open();
-    const group = this.#replicas(opened);
-    const { rank } = opened.group as ProcessGroup;
+    const ops = await this.#open();
+    const group = this.#replicas(ops);
+    const { rank } = ops.group as ProcessGroup;
     return group.run(group.ownCall(purpose, group.reduceCall(op, value, rank, this.#merged(call)))) as Promise<Tensor>;
   }
 
   allReduceSync(op: ReduceOp, value: Tensor): Tensor {
     if (this.size === 1) return value;
-    const opened = this.#requireOpen('all-reduce');
-    const group = this.#replicas(opened);
-    const { rank } = opened.group as ProcessGroup;
+    const ops = this.#requireOpen('all-reduce');
+    const group = this.#replicas(ops);
+    const { rank } = ops.group as ProcessGroup;
     return group.runSync(group.ownCall('variable', group.reduceCall(op, value, rank, this.#call))) as Tensor;
   }
 
@@ -137,13 +137,13 @@ export class WorkerCollectives implements WorkerGroup {
   refuse(error: unknown): void {
     // A call that failed because workers had not joined may be made again.
     if (this.size === 1 || error === this.#openingError) return;
-    if (this.#opened) this.#opened.hostOps.refused(error, 1);
+    if (this.#ops) this.#ops.hostOps.refused(error, 1);
     else this.#early = refusedAgain(this.#early, error);
   }
 
   /** This worker's links to the other workers; empty until all workers have joined. */
   get links(): readonly Link[] {
-    return this.#opened?.group?.links ?? [];
+    return this.#ops?.group?.links ?? [];
   }
 
   /**
@@ -151,25 +151,25 @@ export class WorkerCollectives implements WorkerGroup {
    * undefined if there is none.
    */
   failure(): Error | undefined {
-    const failure = this.#opened?.group?.failure?.();
+    const failure = this.#ops?.group?.failure?.();
     if (!failure) return undefined;
     return RankNames.ofWorkers(this.size, this.#options.devices.length).withNames(failure) as Error;
   }
 
   /** Ends the communication with an error, for all workers. */
   fail(error: unknown): void {
-    this.#opened?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
+    this.#ops?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   }
 
   /** Leaves the group of workers. */
   async close(): Promise<void> {
     this.#closing.abort();
     // A group that could not be opened needs no closing, and the caller already has the error.
-    const opened = await this.#opening?.catch(() => undefined);
-    if (!opened) return;
-    await opened.deviceOps.close();
-    await opened.hostOps.close();
-    await opened.close();
+    const ops = await this.#opening?.catch(() => undefined);
+    if (!ops) return;
+    await ops.deviceOps.close();
+    await ops.hostOps.close();
+    await ops.close();
   }
 
   get #call() {
@@ -182,12 +182,12 @@ export class WorkerCollectives implements WorkerGroup {
     return { options: this.#options.communication.merge(options), signal, turn };
   }
 
-  #replicas({ hostOps }: Opened) {
+  #replicas({ hostOps }: WorkerOps) {
     return replicasOf(hostOps);
   }
 
-  #requireOpen(operation: string): Opened {
-    if (this.#opened) return this.#opened;
+  #requireOpen(operation: string): WorkerOps {
+    if (this.#ops) return this.#ops;
     const message = 'the workers have not joined yet, and this call cannot wait for them';
     const advice = 'await strategy.ready() before you create or read variables outside replicas';
     const error = new RuntimeError('ERR_COLL_CONTEXT', `${message}: ${advice}`, { operation });
@@ -195,9 +195,9 @@ export class WorkerCollectives implements WorkerGroup {
     throw error;
   }
 
-  #open(): Promise<Opened> {
+  #open(): Promise<WorkerOps> {
     if (this.#closing.signal.aborted) throw closedError();
-    this.#opening ??= this.#meet().catch((error: unknown) => {
+    this.#opening ??= this.#openOps().catch((error: unknown) => {
       // The next call tries again.
       this.#opening = undefined;
       this.#openingError = error;
@@ -206,20 +206,20 @@ export class WorkerCollectives implements WorkerGroup {
     return this.#opening;
   }
 
-  async #meet(): Promise<Opened> {
-    const opened = this.size === 1 ? undefined : await this.#openGroup();
+  async #openOps(): Promise<WorkerOps> {
+    const owned = this.size === 1 ? undefined : await this.#openGroup();
     try {
-      this.#opened = await this.#opsAmong(opened);
+      this.#ops = await this.#createOps(owned);
     } catch (error) {
-      await opened?.[Symbol.asyncDispose]();
+      await owned?.[Symbol.asyncDispose]();
       throw error;
     }
     const { count, latest } = this.#early;
-    if (count > 0) this.#opened.hostOps.refused(latest, count);
-    return this.#opened;
+    if (count > 0) this.#ops.hostOps.refused(latest, count);
+    return this.#ops;
   }
 
-  async #openGroup(): Promise<OpenGroup> {
+  async #openGroup(): Promise<OwnedGroup> {
     const { signal } = this.#closing;
     try {
       return await this.#options.open(signal);
@@ -228,9 +228,9 @@ export class WorkerCollectives implements WorkerGroup {
     }
   }
 
-  async #opsAmong(opened: OpenGroup | undefined): Promise<Opened> {
+  async #createOps(owned: OwnedGroup | undefined): Promise<WorkerOps> {
     const { devices, host, communication: options, engine } = this.#options;
-    const group = opened?.group;
+    const group = owned?.group;
     await warnOfInvisible(devices, registry);
     const opsOf = (own: readonly string[], communication: CommunicationOptions) => {
       const world = { ...portableWorld(own, engine.engine), resolution: engine };
@@ -243,7 +243,7 @@ export class WorkerCollectives implements WorkerGroup {
     // All workers check NCCL and measure their links now, at the same point of their call order.
     await hostOps.join();
     if (deviceOps !== hostOps) await deviceOps.join();
-    return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
+    return { group, deviceOps, hostOps, close: async () => owned?.[Symbol.asyncDispose]() };
   }
 }
 

@@ -2,18 +2,18 @@ import { ClusterSpec } from '@coll/rendezvous/internal';
 import { expect, it, vi } from 'vitest';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ownDevices, taskName, workerDevices } from './worker-devices.js';
-import { placeOf } from './worker-place.js';
+import { workerInfoOf } from './worker-info.js';
 
 const cluster = new ClusterSpec({ worker: ['a:1', 'b:1'] });
 const resolver = new SimpleClusterResolver(cluster, {
   ...{ taskType: 'worker', taskId: 1, numAccelerators: { GPU: 2 } },
 });
-const place = placeOf(resolver);
-const alone = placeOf(new SimpleClusterResolver(new ClusterSpec()));
+const info = workerInfoOf(resolver);
+const alone = workerInfoOf(new SimpleClusterResolver(new ClusterSpec()));
 
 it("worker devices are the GPUs that the resolver returns for the worker's task", () => {
   const count = vi.spyOn(resolver, 'numAccelerators');
-  expect(workerDevices(undefined, place, resolver)).toEqual(
+  expect(workerDevices(undefined, info, resolver)).toEqual(
     [0, 1].map((gpu) => `/job:worker/replica:0/task:1/device:GPU:${gpu}`),
   );
   expect(count).toHaveBeenLastCalledWith({ taskType: 'worker', taskId: 1 });
@@ -24,26 +24,26 @@ it("worker devices are the GPUs that the resolver returns for the worker's task"
 it.each([-1, 0.5, '2', null])('worker devices are refused if the resolver returns %j as the number of GPUs', (GPU) => {
   const odd = new SimpleClusterResolver(cluster, { numAccelerators: { GPU: GPU as number } });
   const message = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${JSON.stringify(GPU)} }`;
-  expect(() => workerDevices(undefined, place, odd)).toThrow(
+  expect(() => workerDevices(undefined, info, odd)).toThrow(
     expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER', message }),
   );
 });
 
 it('a worker without GPUs has a CPU device', () => {
   const none = new SimpleClusterResolver(cluster);
-  expect(workerDevices(undefined, place, none)).toEqual(['/job:worker/replica:0/task:1/device:CPU:0']);
+  expect(workerDevices(undefined, info, none)).toEqual(['/job:worker/replica:0/task:1/device:CPU:0']);
 });
 
 it('worker devices must belong to the worker', () => {
-  expect(taskName(place)).toBe('/job:worker/replica:0/task:1');
+  expect(taskName(info)).toBe('/job:worker/replica:0/task:1');
   expect(taskName(alone)).toBe('');
-  expect(ownDevices(['cpu:3', '/job:worker/task:1/gpu:0'], place)).toEqual([
+  expect(ownDevices(['cpu:3', '/job:worker/task:1/gpu:0'], info)).toEqual([
     '/job:worker/replica:0/task:1/device:CPU:3',
     '/job:worker/replica:0/task:1/device:GPU:0',
   ]);
   const message =
     'devices must belong to this worker, /job:worker/replica:0/task:1, but /job:worker/replica:0/task:0/device:CPU:3 belongs';
-  expect(() => ownDevices(['cpu:0', '/job:worker/task:0/cpu:3'], place)).toThrow(
+  expect(() => ownDevices(['cpu:0', '/job:worker/task:0/cpu:3'], info)).toThrow(
     expect.objectContaining({ code: 'ERR_COLL_DEVICE', message: expect.stringContaining(message) }),
   );
   expect(ownDevices(['cpu:3'], alone)).toEqual(['/job:localhost/replica:0/task:0/device:CPU:3']);

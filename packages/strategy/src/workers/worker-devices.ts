@@ -2,10 +2,10 @@ import { canonicalize, DeviceSpec, localDevicesFromNumGpus, ValueError } from '@
 import { quote } from '@coll/core/internal';
 import { namedDevices } from '../choice/mirrored-devices.js';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
-import type { WorkerPlace } from './worker-place.js';
+import type { WorkerInfo } from './worker-info.js';
 
 /** The name of a worker without a device: `/job:worker/task:1`. Empty for a single worker. */
-export function taskName({ task }: WorkerPlace): string {
+export function taskName({ task }: WorkerInfo): string {
   return task ? `/job:${task.taskType}/replica:0/task:${task.taskId}` : '';
 }
 
@@ -15,22 +15,22 @@ export function taskName({ task }: WorkerPlace): string {
  * @throws ValueError for an invalid list of devices, for devices of another task, or an invalid
  * count; AssertionError for an empty list or a duplicate
  */
-export function workerDevices(devices: unknown, place: WorkerPlace, resolver: ClusterResolver): readonly string[] {
-  const task = taskName(place);
+export function workerDevices(devices: unknown, info: WorkerInfo, resolver: ClusterResolver): readonly string[] {
+  const task = taskName(info);
   if (devices === undefined) {
-    const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
+    const { GPU: gpus = 0 } = resolver.numAccelerators(info.task ?? {});
     if (!(Number.isInteger(gpus) && gpus >= 0)) {
       const message = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
       throw new ValueError('ERR_COLL_CLUSTER', message);
     }
     return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));
   }
-  return ownDevices(namedDevices(devices, 'a worker', task), place);
+  return ownDevices(namedDevices(devices, 'a worker', task), info);
 }
 
 /** The full names of a worker's devices. @throws ValueError for a device of another task */
-export function ownDevices(devices: readonly string[], place: WorkerPlace): readonly string[] {
-  const task = taskName(place);
+export function ownDevices(devices: readonly string[], info: WorkerInfo): readonly string[] {
+  const task = taskName(info);
   const names = devices.map((device) => canonicalize(device, task));
   const owner = ownerOf(canonicalize('', task));
   const odd = names.find((name) => ownerOf(name) !== owner);

@@ -5,7 +5,7 @@ import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { defaultResolver } from './default-resolver.js';
 import { ownHost, storeAddress } from './store-address.js';
 import { workerDevices } from './worker-devices.js';
-import { placeOf } from './worker-place.js';
+import { workerInfoOf } from './worker-info.js';
 
 const cluster: ClusterDescription = { chief: ['a:1'], worker: ['b:1', 'c:1'], evaluator: ['d:1'] };
 const resolverOf = (taskType?: string, taskId?: number, description = cluster) =>
@@ -18,13 +18,13 @@ describe('the index of a worker', () => {
     ['worker', 0, { workers: 3, idInCluster: 1, isChief: false }],
     ['worker', 1, { workers: 3, idInCluster: 2, isChief: false }],
     ['evaluator', 0, { workers: 1, idInCluster: 0, isChief: true }],
-  ])('of the task %s %i is %o', (taskType, taskId, place) => {
-    expect(placeOf(resolverOf(taskType, taskId))).toEqual({ ...place, task: { taskType, taskId } });
+  ])('of the task %s %i is %o', (taskType, taskId, info) => {
+    expect(workerInfoOf(resolverOf(taskType, taskId))).toEqual({ ...info, task: { taskType, taskId } });
   });
 
   it('is zero for a worker without a cluster', () => {
-    const place = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
-    expect(placeOf(resolverOf(undefined, undefined, {}))).toEqual(place);
+    const info = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
+    expect(workerInfoOf(resolverOf(undefined, undefined, {}))).toEqual(info);
   });
 
   it.each([
@@ -36,8 +36,10 @@ describe('the index of a worker', () => {
     [resolverOf('worker', '1' as never), /taskId must be a whole number, 0 or more, got "1"/],
     [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /at most one chief/],
   ])('cannot be found for an invalid task or cluster: case %#', (resolver, message) => {
-    expect(() => placeOf(resolver)).toThrow(message);
-    expect(() => placeOf(resolver)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
+    expect(() => workerInfoOf(resolver)).toThrow(message);
+    expect(() => workerInfoOf(resolver)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 });
 
@@ -88,7 +90,7 @@ it('the default resolver logs that TF_CONFIG takes precedence over the variables
 });
 
 describe('the devices of a worker', () => {
-  const place = placeOf(resolverOf('worker', 1));
+  const info = workerInfoOf(resolverOf('worker', 1));
   const name = '/job:worker/replica:0/task:1/device:';
 
   it.each([
@@ -98,7 +100,7 @@ describe('the devices of a worker', () => {
     [['/job:worker/task:1/gpu:3'], {}, ['GPU:3']],
   ])('are, for the devices %j and the accelerators %j, %j', (devices, numAccelerators, expected) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators });
-    expect(workerDevices(devices, place, resolver)).toEqual(expected.map((device) => `${name}${device}`));
+    expect(workerDevices(devices, info, resolver)).toEqual(expected.map((device) => `${name}${device}`));
   });
 
   it.each([
@@ -107,12 +109,12 @@ describe('the devices of a worker', () => {
     [['cpu:0', 'CPU:0'], /listed twice/],
     [['/job:worker/task:0/cpu:0'], /belongs to another worker/],
   ])('cannot be %j', (devices, message) => {
-    expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(message);
+    expect(() => workerDevices(devices, info, resolverOf('worker', 1))).toThrow(message);
   });
 
   it.each([-2, 0.5, '2', Number.NaN])('cannot be counted if the resolver returns %j as the number of GPUs', (GPU) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators: { GPU } as never });
-    expect(() => workerDevices(undefined, place, resolver)).toThrow(
+    expect(() => workerDevices(undefined, info, resolver)).toThrow(
       /numAccelerators of the resolver must return the number of GPUs/,
     );
   });
@@ -126,14 +128,14 @@ describe('the host of a worker', () => {
     [['a:1', 'tcp://127.0.0.1:1'], '127.0.0.1'],
   ])('in the cluster %j is %s', (worker, host) => {
     const resolver = resolverOf('worker', 1, { worker });
-    expect(ownHost(resolver, placeOf(resolver))).toBe(host);
+    expect(ownHost(resolver, workerInfoOf(resolver))).toBe(host);
   });
 });
 
 describe('the address where workers join', () => {
   const key = 'a secret of 16 bytes or more';
   const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
-    storeAddress(resolver, placeOf(resolver), options, environment);
+    storeAddress(resolver, workerInfoOf(resolver), options, environment);
 
   it('is the address of the first worker, which runs the store', async () => {
     const expected = { address: 'tcp://a:1', isOfWorker: true, job: 'multi-worker', jobKey: key, generation: 0 };

@@ -1,7 +1,7 @@
 import { CollError } from '@coll/core';
 import { createThreadGroup } from '@coll/core/plugin';
 import { expect, it } from 'vitest';
-import { loadPlugin, openPluginHome } from './plugin-home.js';
+import { loadPlugin, openPluginEnvironment } from './plugin-environment.js';
 
 const moduleOf = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
 
@@ -46,15 +46,15 @@ it('a plug-in module creates ops and a strategy with its options, and closes bot
   );
   const options = { numPacks: 3 };
   const devices = ['/job:localhost/replica:0/task:0/device:CPU:0'];
-  const home = { plugin: { name: 'own', module, options } };
-  const start = { replica: 0, firstReplica: 0, devices, group: createThreadGroup({ size: 1 }), home };
-  const opened = await openPluginHome(start, home);
-  expect(opened.ops).toMatchObject({ options, world: { devices } });
-  expect(opened.strategy.extended.workerDevices).toEqual(devices);
-  expect(opened.fail).toBeUndefined();
-  const ofStrategy = await opened.strategy.extended.replicaOps();
+  const setup = { plugin: { name: 'own', module, options } };
+  const start = { replica: 0, firstReplica: 0, devices, group: createThreadGroup({ size: 1 }), setup };
+  const environment = await openPluginEnvironment(start, setup);
+  expect(environment.ops).toMatchObject({ options, world: { devices } });
+  expect(environment.strategy.extended.workerDevices).toEqual(devices);
+  expect(environment.fail).toBeUndefined();
+  const ofStrategy = await environment.strategy.extended.replicaOps();
   expect(ofStrategy).toMatchObject({ options });
-  expect(ofStrategy).not.toBe(opened.ops);
-  await opened[Symbol.asyncDispose]();
+  expect(ofStrategy).not.toBe(environment.ops);
+  await environment[Symbol.asyncDispose]();
   expect(((await import(module)) as { closed: unknown[] }).closed).toEqual([options, options]);
 });

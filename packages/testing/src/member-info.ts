@@ -4,7 +4,7 @@ import type { PackedCall } from './packed-call.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
 /** What a process, or one of its threads, needs to know in order to join a group as a member. */
-export interface Seat {
+export interface MemberInfo {
   /** A number that identifies the group among all groups that were opened. */
   readonly group: number;
   readonly member: number;
@@ -25,15 +25,15 @@ export interface Joined {
 }
 
 /** A function that joins a group as one of its members. All members join at the same time. */
-export type Join = (seat: Seat) => Joined | Promise<Joined>;
+export type Join = (info: MemberInfo) => Joined | Promise<Joined>;
 
 /** A request to a process or one of its threads. */
-export type SeatRequest =
+export type MemberRequest =
   | {
       readonly type: 'join';
       readonly join: ModuleExport;
       readonly source: ModuleExport | undefined;
-      readonly seat: Omit<Seat, 'algorithm' | 'options'>;
+      readonly info: Omit<MemberInfo, 'algorithm' | 'options'>;
     }
   | { readonly type: 'refuses'; readonly group: number; readonly collective: Collective; readonly dtype: DType }
   | { readonly type: 'play'; readonly group: number; readonly calls: readonly PackedCall[] }

@@ -15,32 +15,32 @@ import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
 import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ourEngines } from '../host.js';
-import { loadPlugin, type ThreadHome } from '../strategies/plugin-home.js';
+import { loadPlugin, type ReplicaEnvironment } from '../strategies/plugin-environment.js';
 import type { ThreadStart } from '../threads/thread-messages.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
 import { openWorkerGroup } from './open-worker-group.js';
-import { openGroupIn } from './plugin-groups.js';
-import type { WorkerHome } from './worker-messages.js';
+import { openGroupOf } from './plugin-groups.js';
+import type { WorkerSetup } from './worker-messages.js';
 
 /**
  * Opens the environment of a replica in a thread, if there are several workers. The first replica
  * of each worker opens a group with the other workers, and handles all communication with them.
  */
-export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Promise<ThreadHome> {
+export async function openWorkerEnvironment(start: ThreadStart, setup: WorkerSetup): Promise<ReplicaEnvironment> {
   const { devices, replica, group: threads } = start;
-  const { seat, task, nccl } = home;
+  const { groupConfig, task, nccl } = setup;
   if (nccl && !registry.has('nccl')) registry.register(await loadPlugin(nccl));
   const { engine } = resolveEngine(threads.engine, ourEngines);
-  const group = replica === 0 && seat ? await openGroup(seat) : undefined;
-  const options = new CommunicationOptions(home.communication);
+  const group = replica === 0 && groupConfig ? await openGroup(groupConfig) : undefined;
+  const options = new CommunicationOptions(setup.communication);
   const strategy = new MultiWorkerMirroredStrategy({
-    clusterResolver: new SimpleClusterResolver(new ClusterSpec(home.cluster), task),
+    clusterResolver: new SimpleClusterResolver(new ClusterSpec(setup.cluster), task),
     communicationOptions: options,
     devices,
     engine: threads.engine,
     group,
   });
-  const ops = opsOf(start, home, engine, group);
+  const ops = opsOf(start, setup, engine, group);
   await ops.join();
   const close = async () => {
     await strategy.close();
@@ -51,25 +51,34 @@ export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Prom
   return { strategy, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
 }
 
-function openGroup(seat: NonNullable<WorkerHome['seat']>): Promise<ProcessGroup> {
-  return 'plugin' in seat ? openGroupIn(seat) : openWorkerGroup(seat);
+function openGroup(config: NonNullable<WorkerSetup['groupConfig']>): Promise<ProcessGroup> {
+  return 'plugin' in config ? openGroupOf(config) : openWorkerGroup(config);
 }
 
-function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome, engine: Engine, group?: ProcessGroup) {
+function opsOf(
+  start: ThreadStart,
+  { groupConfig, cluster, communication }: WorkerSetup,
+  engine: Engine,
+  group?: ProcessGroup,
+) {
   const { devices, replica, firstReplica } = start;
   const options = new CommunicationOptions(communication);
-  const groupSize = devices.length * (seat?.size ?? 1);
+  const groupSize = devices.length * (groupConfig?.size ?? 1);
   if (group && devices.length === 1) return new CollectiveAllReduce(devices, groupSize, { options, group });
   const own = [devices[replica] as string];
   const threads = threadWorld(start.group, replica, devices, engine);
-  if (!seat) return new CollectiveAllReduce(own, groupSize, { options }, threads);
+  if (!groupConfig) return new CollectiveAllReduce(own, groupSize, { options }, threads);
   const within = threads.communicator(directAlgorithm());
   const world: World = {
     ...threads,
     devices: workerNames(cluster).flatMap((worker) => devices.map((device) => onWorker(device, worker))),
     localRanks: [firstReplica + replica],
     communicator: (algorithm) =>
-      rankOfWorker(within, { workers: seat.size, worker: seat.rank, across: group && connectGroup(group, algorithm) }),
+      rankOfWorker(within, {
+        workers: groupConfig.size,
+        worker: groupConfig.rank,
+        across: group && connectGroup(group, algorithm),
+      }),
   };
   return new CollectiveAllReduce(own, groupSize, { options }, world);
 }

@@ -10,11 +10,11 @@ import { threadWorld } from '@coll/core/plugin';
 import { ourEngines } from '../host.js';
 import type { Strategy } from '../scope/strategy.js';
 import { importModule } from '../threads/import-module.js';
-import type { PluginHome, ThreadStart } from '../threads/thread-messages.js';
+import type { PluginSetup, ThreadStart } from '../threads/thread-messages.js';
 import { MirroredStrategy } from './mirrored-strategy.js';
 
 /** The environment of a replica in a thread. */
-export interface ThreadHome extends AsyncDisposable {
+export interface ReplicaEnvironment extends AsyncDisposable {
   readonly strategy: Strategy;
   /** The ops that connect this replica to the other replicas. */
   readonly ops: CrossDeviceOps;
@@ -28,7 +28,10 @@ export interface ThreadHome extends AsyncDisposable {
  * Loads the plug-in and opens the environment of a replica whose peers are all in this process.
  * @throws CollError if the module does not export the plug-in
  */
-export async function openPluginHome(start: ThreadStart, { plugin: named }: PluginHome): Promise<ThreadHome> {
+export async function openPluginEnvironment(
+  start: ThreadStart,
+  { plugin: named }: PluginSetup,
+): Promise<ReplicaEnvironment> {
   const { replica, devices, group } = start;
   const plugin = await loadPlugin(named);
   const options = named.options as never;
@@ -47,7 +50,7 @@ export async function openPluginHome(start: ThreadStart, { plugin: named }: Plug
  * module.
  * @throws CollError if the module does not export the plug-in
  */
-export async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
+export async function loadPlugin({ name, module }: PluginSetup['plugin']): Promise<Plugin<never>> {
   if (registry.has(name)) return registry.get(name);
   const exported = Object.values(await importModule(module));
   const found = exported.find(

@@ -2,8 +2,8 @@ import { ValueError } from '@coll/core';
 import { idInCluster, isChief, type Task, workerCount } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 
-/** The position of a worker among those that train together. */
-export interface WorkerPlace {
+/** Which of how many workers this is. */
+export interface WorkerInfo {
   readonly workers: number;
   /** Index of this worker, from 0. Index 0 is the chief, or worker 0 if there is no chief. */
   readonly idInCluster: number;
@@ -12,14 +12,14 @@ export interface WorkerPlace {
   readonly task: Task | undefined;
 }
 
-const alone: WorkerPlace = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
+const alone: WorkerInfo = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
 
 /**
- * The position of this process among the workers; that of a single worker if there is no cluster.
+ * Which worker this process is. Without a cluster, it is the only one.
  * @throws ValueError for an invalid cluster, or if the resolver does not report the task of this
  * process
  */
-export function placeOf(resolver: ClusterResolver): WorkerPlace {
+export function workerInfoOf(resolver: ClusterResolver): WorkerInfo {
   const cluster = resolver.clusterSpec();
   if (cluster.isEmpty) return alone;
   const { taskType, taskId } = resolver;
