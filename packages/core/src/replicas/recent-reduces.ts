@@ -1,13 +1,26 @@
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import { isKnownCall, type KnownCall, knownCall } from './known-call.js';
+import type { TypedArray } from '../values/dtype.js';
+import type { Value } from '../values/indexed-slices.js';
+import type { Structure } from '../values/structure.js';
+import type { TensorLike } from '../values/tensor.js';
 import type { GroupCall, ReplicaCall, ReplicaCallOptions, ReplicaValue } from './replica-call.js';
 
 const mostReduces = 4;
 const mostBytes = 2 ** 16;
 
+/** The arrays of a call: a single array, or a list of arrays. */
+interface KnownArrays {
+  readonly isList: boolean;
+  readonly arrays: readonly TypedArray[];
+  /** The sizes when the call was validated. A buffer that is detached or resized changes them. Not lengths: see `hasLength`. */
+  readonly byteLengths: readonly number[];
+}
+
 /** A reduce of arrays into known arrays, which is probably repeated. */
 export interface RecentReduce<Work> {
-  readonly known: KnownCall;
+  readonly op: ReduceOp;
+  readonly values: KnownArrays;
+  readonly into: KnownArrays;
   readonly made: GroupCall;
   readonly bytes: number;
   /** What the call executes, together with those of other replicas. Undefined until it was made. */
@@ -15,8 +28,9 @@ export interface RecentReduce<Work> {
 }
 
 /**
- * The latest reduces of one replica: up to four if their arrays have at most 64 KiB together,
- * otherwise the latest one.
+ * The latest reduces of one replica whose values and results are arrays, or lists of arrays, and whose only option
+ * is `into`, because everything else may change between calls. Up to four if their arrays have at most 64 KiB
+ * together, otherwise the latest one.
  */
 export class RecentReduces<Work> {
   readonly #reduces: RecentReduce<Work>[] = [];
@@ -26,11 +40,15 @@ export class RecentReduces<Work> {
 
   /** The reduce with these arguments. */
   find(op: ReduceOp, value: ReplicaValue, options: ReplicaCallOptions | undefined): RecentReduce<Work> | undefined {
+    if (!hasOnlyInto(options)) return undefined;
     const reduces = this.#reduces;
     for (let tried = 0; tried < reduces.length; tried++) {
       const index = (this.#found + tried) % reduces.length;
       const reduce = reduces[index] as RecentReduce<Work>;
-      if (!isKnownCall(reduce.known, op, value, options)) continue;
+      const { values, into } = reduce;
+      // Most arrays are new, and not in a list.
+      if (!values.isList && values.arrays[0] !== value) continue;
+      if (reduce.op !== op || !isOn(values, value) || !isOn(into, options.into)) continue;
       this.#found = index;
       return reduce;
     }
@@ -45,13 +63,12 @@ export class RecentReduces<Work> {
 
   /** Remembers a reduce, unless its arrays are unknown. Forgets older ones. */
   add(op: ReduceOp, value: ReplicaValue, options: ReplicaCallOptions | undefined, made: GroupCall): void {
-    const known = knownCall(op, value, options);
-    if (known) {
-      const bytes = bytesOf(known.values.arrays) + bytesOf(known.into.arrays);
-      this.#found = this.#reduces.push({ known, made, bytes, work: undefined }) - 1;
-      this.#bytes += bytes;
+    const reduce = hasOnlyInto(options) ? reduceOf(op, value, options.into, made) : undefined;
+    if (reduce) {
+      this.#found = this.#reduces.push(reduce as RecentReduce<Work>) - 1;
+      this.#bytes += reduce.bytes;
     }
-    const least = known ? 1 : 0;
+    const least = reduce ? 1 : 0;
     while (this.#reduces.length > mostReduces || (this.#bytes > mostBytes && this.#reduces.length > least)) {
       this.#bytes -= this.#reduces.shift()?.bytes as number;
       this.#found = Math.max(0, this.#found - 1);
@@ -64,6 +81,49 @@ export class RecentReduces<Work> {
   }
 }
 
-function bytesOf(arrays: KnownCall['values']['arrays']): number {
-  return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+function hasOnlyInto(
+  options: ReplicaCallOptions | undefined,
+): options is ReplicaCallOptions & { readonly into?: Structure<TensorLike> } {
+  if (options === undefined) return false;
+  for (const name in options) if (name !== 'into') return false;
+  return true;
+}
+
+/** Undefined unless values and results are arrays. */
+function reduceOf(op: ReduceOp, value: unknown, into: unknown, made: GroupCall): RecentReduce<never> | undefined {
+  const values = knownArrays(value, made.call.values);
+  const results = values && (into === value ? values : made.call.into && knownArrays(into, made.call.into));
+  if (!results) return undefined;
+  return { op, values, into: results, made, bytes: bytesOf(values) + bytesOf(results), work: undefined };
+}
+
+/** The arrays that were given, if they are the memory of these tensors. */
+function knownArrays(given: unknown, tensors: readonly Value[]): KnownArrays | undefined {
+  const arrays = Array.isArray(given) ? [...given] : [given];
+  if (arrays.length !== tensors.length) return undefined;
+  const byteLengths: number[] = [];
+  for (let index = 0; index < arrays.length; index++) {
+    const array: unknown = arrays[index];
+    const value = tensors[index] as Value;
+    // An empty array cannot be told from a detached one.
+    if (!ArrayBuffer.isView(array) || array.byteLength === 0) return undefined;
+    if (!('data' in value) || value.data !== array) return undefined;
+    byteLengths.push(array.byteLength);
+  }
+  return byteLengths.length === 0 ? undefined : { isList: Array.isArray(given), arrays, byteLengths };
+}
+
+function isOn({ isList, arrays, byteLengths }: KnownArrays, value: unknown): boolean {
+  if (!isList) return value === arrays[0] && (value as TypedArray).byteLength === byteLengths[0];
+  if (!Array.isArray(value) || value.length !== arrays.length) return false;
+  for (let index = 0; index < arrays.length; index++) {
+    if (value[index] !== arrays[index] || value[index].byteLength !== byteLengths[index]) return false;
+  }
+  return true;
+}
+
+function bytesOf({ byteLengths }: KnownArrays): number {
+  let bytes = 0;
+  for (const each of byteLengths) bytes += each;
+  return bytes;
 }

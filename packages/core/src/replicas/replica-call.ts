@@ -76,7 +76,7 @@ export function reduceCall(
 ): ReplicaCall {
   const { into, resolved } = resolve(options);
   validateReduceOp(op);
-  const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
+  const values = valuesOf(value, device);
   requireReducible(op, values);
   requireNameEach(resolved, values.length);
   const name = `all-reduce ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
@@ -219,22 +219,32 @@ function memoryFor(
   into: Structure<TensorLike> | undefined,
   device: string,
 ): readonly Tensor[] {
-  const dense = values.filter((value) => !isIndexedSlices(value)) as Tensor[];
+  const dense = values.some(isIndexedSlices) ? values.filter((value) => !isIndexedSlices(value)) : values;
   const op = request.kind === 'all-reduce' ? collectiveOp(request.op) : undefined;
-  return resultsFor(op, dense, into === undefined ? inPlace(values) : tensorsOf(into, device));
+  const memory = into === undefined ? inPlace(values, dense) : tensorsOf(into, device);
+  return resultsFor(op, dense as readonly Tensor[], memory);
 }
 
-/** The values as memory for their own results. */
-function inPlace(values: readonly Value[]): readonly Tensor[] {
-  return values.map((value) => ('data' in value ? value : asMemory(value)));
+/** The values as memory for their own results. @throws ValueError for indexed slices */
+function inPlace(values: readonly Value[], dense: readonly Value[]): readonly Tensor[] {
+  return (dense === values ? values : values.map(asMemory)) as readonly Tensor[];
+}
+
+/** The leaves as tensors or indexed slices on a device. */
+function valuesOf(value: ReplicaValue, device: string): Value[] {
+  const values: Value[] = [];
+  for (const leaf of flatten(value)) values.push(placed(asValue(leaf), device));
+  return values;
 }
 
 function tensorsOf(into: Structure<TensorLike>, device: string): Tensor[] {
-  return flatten(into).map((leaf) => placed(asMemory(leaf), device));
+  const tensors: Tensor[] = [];
+  for (const leaf of flatten(into)) tensors.push(placed(asMemory(leaf), device));
+  return tensors;
 }
 
 function denseValues(operation: string, value: ReplicaValue, device: string): readonly Tensor[] {
-  const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
+  const values = valuesOf(value, device);
   requireDense(values, operation);
   return values;
 }

@@ -19,7 +19,7 @@ import { ExchangeBuffers } from './exchange-buffers.js';
 import { type Composition, gatherAlong, type Member } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 import { resultsFor } from './results.js';
-import { canBeCopied } from './small-copies.js';
+import { canBeCopied, copyOf, type SmallReduce, SmallReduces } from './small-reduces.js';
 
 export interface ReplicaReduceOptions {
   /**
@@ -47,6 +47,8 @@ export interface ReplicaReduceOptions {
   readonly names?: ResolvedOptions['names'] | undefined;
   /** Whether the call before was on the same memory, so that the engine may keep the call. Default: false. */
   readonly isRepeated?: boolean | undefined;
+  /** The options of the collectives. Default: none. */
+  readonly call?: ResolvedOptions;
 }
 
 /** How a replica's calls are executed; must be the same on all replicas. */
@@ -69,6 +71,7 @@ export class ReplicaCollectives {
   readonly #copies: RoutedBatches;
   readonly #member: Member;
   readonly #views = new Views();
+  readonly #small: SmallReduces;
   readonly #valuesEach: number;
 
   /** `routing` must be the same on all replicas. */
@@ -81,6 +84,7 @@ export class ReplicaCollectives {
       localRanks: communicator.localRanks,
       buffers: new ExchangeBuffers(),
     };
+    this.#small = new SmallReduces(communicator);
     this.#valuesEach = routing.valuesEach ?? 1;
   }
 
@@ -98,7 +102,7 @@ export class ReplicaCollectives {
       case 'all-reduce': {
         const { options, deduplicate = false, names } = call;
         const { bytesPerPack } = options;
-        const own = { bytesPerPack, into: memory, form, deduplicate, announced, purpose, names, isRepeated };
+        const own = { bytesPerPack, into: memory, form, deduplicate, announced, purpose, names, isRepeated, call };
         return asLists(this.allReduce(collectiveOp(request.op), values, own));
       }
       case 'all-gather':
@@ -117,42 +121,59 @@ export class ReplicaCollectives {
    * `op` is neither sum nor mean
    */
   allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<readonly Value[]> {
-    this.#requireReducible(op, values);
-    const { form, announced } = options;
-    const own = layoutOf(values, form);
-    const layout = announced ? hashOf([own, ...announced]) : own;
-    const whole = { layout, valueCount: valuesIn(form ?? '', values.length) };
+    return this.#reduceSmall(op, values, options) ?? this.#reduceAny(op, values, options);
+  }
+
+  #reduceAny(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions): Work<readonly Value[]> {
+    const whole = this.#compositionOf(op, values, options);
     if (values.some(isIndexedSlices))
       return { on: this.#communicator, phases: this.#reduceSparse(op, values, whole, options) };
     const dense = values as readonly Tensor[];
     const results = options.into ?? resultsFor(op, dense, undefined);
-    if (!options.isRepeated && canBeCopied(dense, results)) return this.#reduceCopy(op, dense, results, whole, options);
     const runs = this.#reductions(op, dense, results, whole, options);
-    const isRepeatable = options.into !== undefined;
-    return { on: this.#communicator, runs, finish: () => results, isRepeatable };
+    return { on: this.#communicator, runs, finish: () => results, isRepeatable: options.into !== undefined };
   }
 
-  /** Reduces a copy of a small value, in memory that the engine knows. */
-  #reduceCopy(
+  /** What ranks compare in an all-reduce. @throws ValueError if the engine refuses it */
+  #compositionOf(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions): Composition {
+    this.#requireReducible(op, values);
+    const { form, announced } = options;
+    const own = layoutOf(values, form);
+    const layout = announced ? hashOf([own, ...announced]) : own;
+    return { layout, valueCount: valuesIn(form ?? '', values.length) };
+  }
+
+  /** Reduces a copy of a small value on new memory, in memory that the engine knows; undefined for any other call. */
+  #reduceSmall(
     op: CollectiveOp,
-    values: readonly Tensor[],
-    results: readonly Tensor[],
-    whole: Composition,
+    values: readonly Value[],
     options: ReplicaReduceOptions,
-  ): Work<Value[]> {
-    const [{ data, dtype, shape, device }] = values as readonly [Tensor];
-    const buffers = this.#member.buffers.take(dtype, data.length, 0);
-    const copy = { data: buffers.own.data, dtype, shape, device };
-    copyElements(copy.data, data);
-    const runs = this.#reductions(op, [copy], [copy], whole, options);
+  ): Work<readonly Value[]> | undefined {
+    const { into, form = '', purpose, announced, bytesPerPack = 0, names, isRepeated, call } = options;
+    const value = values[0] as Tensor;
+    if (isRepeated || names || values.length !== 1 || !canBeCopied(op, value, into?.[0])) return undefined;
+    const { timeoutSeconds = null, checkCalls = false } = call?.options ?? {};
+    const request = { op, form, purpose, announced, bytesPerPack, timeoutSeconds, checkCalls };
+    const reduce = this.#small.take(value, request) ?? this.#newSmall(value, request, options);
+    const results = into ?? resultsFor(op, [value], undefined);
+    const { copy, runs, persistent } = reduce;
+    copyElements(copy.data, value.data);
     const finish = () => {
       const [result] = results as readonly [Tensor];
       if (!hasLength(result.data, copy.data.length)) throw this.#lost(op);
       copyElements(result.data, copy.data);
-      this.#member.buffers.giveBack(buffers);
-      return [...results];
+      this.#small.giveBack(reduce);
+      return results;
     };
-    return { on: this.#communicator, runs, finish };
+    const isPersistent = persistent && !call?.signal && !call?.turn;
+    return { on: this.#communicator, runs: isPersistent ? persistent : runs, finish };
+  }
+
+  #newSmall(value: Tensor, request: SmallReduce['request'], options: ReplicaReduceOptions): SmallReduce {
+    const { op } = request;
+    const whole = this.#compositionOf(op, [value], options);
+    const copy = copyOf(value);
+    return { request, copy, runs: this.#reductions(op, [copy], [copy], whole, options), persistent: undefined };
   }
 
   /** Fails the group because this replica's memory for a result was detached during the call. */

@@ -330,7 +330,9 @@ export class ReplicaGroup {
     if (calls.length > 1) requireWhole(calls, this.#options.ids);
     const { work, options } = this.#preparedFor(calls, 'perform');
     const outputs = await drive(work, options);
-    return calls.map((call, place) => call.finish(outputs[place] as readonly Value[]));
+    const results: Structure<Value>[] = [];
+    for (const call of calls) results.push(call.finish(outputs[results.length] as readonly Value[]));
+    return results;
   };
 
   /** Describes what the calls execute, unless recent calls were the same and their work is repeatable. */
@@ -391,14 +393,21 @@ function untracked<Result>(call: Promise<Result>): Promise<Result> {
 
 function batchOf(calls: readonly ReplicaCall[], isRepeated: boolean): Batch {
   const { request, form, announced, purpose } = calls[0] as ReplicaCall;
-  const into = calls.some((call) => call.into) ? calls.map((call) => call.into) : undefined;
-  return { request, inputs: calls.map(({ values }) => values), into, form, announced, purpose, isRepeated };
+  const inputs: (readonly Value[])[] = [];
+  const into: (readonly Tensor[] | undefined)[] = [];
+  let hasInto = false;
+  for (const call of calls) {
+    inputs.push(call.values);
+    into.push(call.into);
+    hasInto ||= call.into !== undefined;
+  }
+  return { request, inputs, into: hasInto ? into : undefined, form, announced, purpose, isRepeated };
 }
 
 /** The options of the first replica, with the earliest deadline and the signals of all replicas. */
 function jointOptions(calls: readonly ReplicaCall[]): ResolvedOptions {
-  const [{ options }, ...others] = calls as readonly [ReplicaCall, ...ReplicaCall[]];
-  if (others.length === 0) return options;
+  const { options } = calls[0] as ReplicaCall;
+  if (calls.every((call) => call.options === options)) return options;
   const limits = calls.map((call) => call.options.options.timeoutSeconds ?? 0).filter((seconds) => seconds > 0);
   const signals = new Set(calls.map((call) => call.options.signal).filter((signal) => signal !== undefined));
   const earliest = limits.length > 0 ? Math.min(...limits) : null;

@@ -1,6 +1,6 @@
-import { type CollectiveOp, outputDType } from '../collectives/collective.js';
+import type { CollectiveOp } from '../collectives/collective.js';
 import { ValueError } from '../support/errors.js';
-import { allocateUnset, type DType, type TypedArray } from '../values/dtype.js';
+import { allocateUnset, type DType, quotientOf, type TypedArray } from '../values/dtype.js';
 import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { copyElements, elementCount, overlaps, sameShape, type Tensor } from '../values/tensor.js';
 
@@ -15,26 +15,36 @@ export function resultsFor(
   op: CollectiveOp | undefined,
   values: readonly Tensor[],
   into: readonly Tensor[] | undefined,
-): Tensor[] {
-  const collective = op && ({ kind: 'all-reduce', op } as const);
-  const dtypeOf = ({ dtype }: Tensor) => (collective ? outputDType(collective, dtype) : dtype);
-  if (!into) return values.map((value) => newResult(dtypeOf(value), elementCount(value.shape), value));
+): readonly Tensor[] {
+  if (!into) return newResults(op, values);
   if (into.length !== values.length) {
     throw new ValueError(
       'ERR_COLL_BUFFER',
       `into: must have one result per value, got ${into.length} results for ${values.length} values`,
     );
   }
-  values.forEach((value, index) => {
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] as Tensor;
     const target = into[index] as Tensor;
-    const dtype = dtypeOf(value);
-    if (target.dtype === dtype && sameShape(target.shape, value.shape)) return;
+    const dtype = resultDType(op, value);
+    if (target.dtype === dtype && sameShape(target.shape, value.shape)) continue;
     const message = `must be ${dtype} of shape [${value.shape}], got ${target.dtype} of shape [${target.shape}]`;
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${message}`);
-  });
+  }
   const places = into.length === 1 ? undefined : placesOf(into);
-  refuseOverwriting(values, into, places);
-  return [...into];
+  for (let index = 0; index < values.length; index++)
+    refuseOverwriting(values[index] as Tensor, into[index] as Tensor, places);
+  return into;
+}
+
+function newResults(op: CollectiveOp | undefined, values: readonly Tensor[]): readonly Tensor[] {
+  const results: Tensor[] = [];
+  for (const value of values) results.push(newResult(resultDType(op, value), elementCount(value.shape), value));
+  return results;
+}
+
+function resultDType(op: CollectiveOp | undefined, { dtype }: Tensor): DType {
+  return op === 'mean' ? quotientOf(dtype) : dtype;
 }
 
 /** @throws ValueError unless `into` holds `count` results that do not overlap */
@@ -126,22 +136,19 @@ function refuseOverlaps(sorted: readonly TypedArray[]): void {
 
 // Results of one pack are written before the values of the next pack are read. Without `places`,
 // there is a single result.
-function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places | undefined): void {
-  values.forEach((value, index) => {
-    const result = results[index] as Tensor;
-    if (value.memory || result.memory) return;
-    const { data } = value;
-    const own = result.data;
-    if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
-    const sharing = places ? places.get(data.buffer) : own;
-    if (!sharing) return;
-    const nearest = isList(sharing) ? lastBefore(sharing, data.byteOffset + data.byteLength) : sharing;
-    if (!overlaps(data, nearest)) return;
-    throw new ValueError(
-      'ERR_COLL_BUFFER',
-      'into: a result overlaps the memory of another value; give it memory of its own',
-    );
-  });
+function refuseOverwriting(value: Tensor, result: Tensor, places: Places | undefined): void {
+  if (value === result || value.memory || result.memory) return;
+  const { data } = value;
+  const own = result.data;
+  if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
+  const sharing = places ? places.get(data.buffer) : own;
+  if (!sharing) return;
+  const nearest = isList(sharing) ? lastBefore(sharing, data.byteOffset + data.byteLength) : sharing;
+  if (!overlaps(data, nearest)) return;
+  throw new ValueError(
+    'ERR_COLL_BUFFER',
+    'into: a result overlaps the memory of another value; give it memory of its own',
+  );
 }
 
 /**

@@ -62,7 +62,7 @@ export type CallOptions = CommunicationOptions | CallFields;
 
 /** The last argument of a call, validated and with defaults filled in. */
 export interface ResolvedOptions {
-  /** A copy of the communication options of the call, or the defaults. */
+  /** A copy of the communication options of the call, or the defaults, which are frozen. */
   readonly options: CommunicationOptions;
   /** Aborts this call's wait. */
   readonly signal: AbortSignal | undefined;
@@ -80,6 +80,12 @@ export interface ResolvedOptions {
    */
   readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
+
+/** The options of calls that set none. Frozen, because such calls share them. */
+const defaults: ResolvedOptions = Object.freeze({
+  options: Object.freeze(new CommunicationOptions()),
+  signal: undefined,
+});
 
 /**
  * Validates the last argument of a call and fills in defaults. Accepted names are those of
@@ -99,10 +105,11 @@ export function resolveWithoutInto(call: CallOptions | null | undefined): Resolv
 }
 
 function resolve(call: CallOptions | null | undefined, known: KnownOptions): ResolvedOptions {
+  if (call === undefined || call === null) return defaults;
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
-  if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
-  requireKnownOptions(call, known);
+  const count = requireKnownOptions(call, known);
+  if (count === 0 || (count === 1 && 'into' in call)) return defaults;
   const { signal, options, experimentalHints, turn, names } = call;
   requireSignal(signal);
   const sharedResult = flagOf(call, 'sharedResult');

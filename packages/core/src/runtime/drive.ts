@@ -76,13 +76,14 @@ export function workDone<Result>(result: Result): Work<Result> {
 
 /** The same work, for repeated calls with these options: each collective is checked and prepared once. */
 export function preparedWork<Result>(work: OnePhase<Result>, given: RunOptions): OnePhase<Result> {
-  const { on } = work;
-  const prepared = (run: Run): Run => {
-    const options = optionsOf(run, given);
-    const persistent = on?.persistent?.(run.collective, run.inputs, run.outputs, options);
-    return { ...run, options, persistent };
-  };
-  return { ...work, runs: work.runs.map(prepared) };
+  return { ...work, runs: work.runs.map((run) => preparedRun(work.on, run, given)) };
+}
+
+/** The same collective, checked and prepared once for repetitions with these options. */
+export function preparedRun(on: Communicator | undefined, run: Run, given: RunOptions): Run {
+  const options = optionsOf(run, given);
+  const persistent = on?.persistent?.(run.collective, run.inputs, run.outputs, options);
+  return { ...run, options, persistent };
 }
 
 /** Phases that consist of one asynchronous step. */

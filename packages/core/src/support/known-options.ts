@@ -17,15 +17,18 @@ export function knownOptions<Options extends object>(
 }
 
 /**
- * Checks the names in an options object. Inherited names and names whose value is undefined are
- * checked, too.
+ * Checks the names in an options object, and returns their number. Inherited names and names whose
+ * value is undefined are checked, and counted, too.
  * @throws ValueError for an unknown name; the message suggests the nearest known name, or lists all
  * names if none is near
  */
-export function requireKnownOptions(options: object, known: KnownOptions): void {
+export function requireKnownOptions(options: object, known: KnownOptions): number {
+  let count = 0;
   for (const name in options) {
     if (!known.names.has(name)) throw unknownOption(name, known);
+    count++;
   }
+  return count;
 }
 
 function unknownOption(name: string, { owner, names }: KnownOptions): ValueError {

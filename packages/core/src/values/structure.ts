@@ -20,6 +20,7 @@ const tensorFields: readonly string[] = ['data', 'dtype', 'shape', 'device'];
  * @throws ValueError for a structure that contains itself
  */
 export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
+  if (ArrayBuffer.isView(structure)) return [structure as Leaf];
   const leaves: Leaf[] = [];
   mapStructure<Leaf, void>(structure, (leaf) => {
     leaves.push(leaf);
@@ -58,8 +59,8 @@ function mapped<Leaf, Result>(
  * @throws ValueError unless `leaves` is a list, or for a structure that contains itself
  */
 export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: readonly Result[]): Structure<Result> {
+  if (ArrayBuffer.isView(structure) && Array.isArray(leaves)) return leaves[0] as Result;
   requireList(leaves, 'leaves');
-  if (ArrayBuffer.isView(structure)) return leaves[0] as Result;
   let next = 0;
   return mapStructure(structure, () => leaves[next++] as Result);
 }
@@ -108,7 +109,7 @@ function zipped<Leaf, Result>(
  * leaf. Equal for structures of the same form.
  */
 export function formOf(structure: unknown): string {
-  return formAt(structure, 0);
+  return ArrayBuffer.isView(structure) ? '' : formAt(structure, 0);
 }
 
 /** A form in words, for errors: `a list of 2`, or `the structure {a, b: [1]}`. */
