@@ -253,8 +253,8 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   processRanks: { call: (options) => testing.processRanks(options) },
   launchedRanks: { call: (options) => testing.launchedRanks(options) },
   threadRanks: { call: (options) => testing.threadRanks(options) },
-  Group: { new: (options) => new testing.Group(options) },
-  'Group.run': { call: (options) => new testing.Group({ members: [] }).run(sum, [], [], options) },
+  TestGroup: { new: (options) => new testing.TestGroup(options) },
+  'TestGroup.run': { call: (options) => new testing.TestGroup({ members: [] }).run(sum, [], [], options) },
   reduceGradients: {
     call: withLast(reduceGradients, 'tfjs: reduceGradients'),
     blocking: withLast(reduceGradientsSync, 'tfjs: reduceGradientsSync'),

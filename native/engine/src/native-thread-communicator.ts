@@ -170,7 +170,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
       try {
         let looks = 0;
         if (first === undefined) this.#describe(call);
-        for (let answer = first; answer !== status.done; answer = this.#playOn(call, wait.operation, looks)) {
+        for (let answer = first; answer !== status.done; answer = this.#advance(call, wait.operation, looks)) {
           if (answer === status.notify) this.#barrier.wake(this.#rank);
           else if (answer === status.slice) await nextTurn();
           else if (answer === status.waiting) await this.#waitFor(wait, looks++);
@@ -187,7 +187,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
    * Calls native code again to continue a call after other code may have run.
    * @throws ValueError if memory of the call was transferred to another thread in the meantime
    */
-  #playOn(call: Call, operation: string, looks: number): number {
+  #advance(call: Call, operation: string, looks: number): number {
     const length = looks === 0 ? waiting.brief : waiting.patient;
     if (lostRank(call, 1) === undefined) return this.#binding.execute(this.#member, call.handle.handle, length);
     const error = lostBufferError(operation, this.#rank);

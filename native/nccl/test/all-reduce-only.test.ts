@@ -7,13 +7,13 @@ const own = ['/task:1/device:GPU:0', '/task:1/device:GPU:1'];
 const value = (...devices: readonly string[]) =>
   new PerReplica(devices.map((device) => tensor(Float32Array.of(1), { device })));
 
-/** The second of two processes with two GPUs each, that plays nothing. */
+/** The second of two processes with two GPUs each. It executes nothing. */
 const world: World = {
   devices: ['/task:0/device:GPU:0', '/task:0/device:GPU:1', ...own],
   localRanks: [2, 3],
   engine: 'js',
   communicator() {
-    throw new Error('nothing is to be played');
+    throw new Error('nothing must be executed');
   },
 };
 

@@ -1,9 +1,9 @@
-import { Group, type OpenGroup } from '@coll/testing';
+import { type OpenGroup, TestGroup } from '@coll/testing';
 
 /** Groups whose members have no blocking calls: NCCL's. */
 export function blockingNoThread(open: OpenGroup): OpenGroup {
   return async (algorithm, size) => {
     const { members } = await open(algorithm, size);
-    return new Group({ members, canBlock: false });
+    return new TestGroup({ members, canBlock: false });
   };
 }

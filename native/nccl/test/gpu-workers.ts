@@ -21,14 +21,14 @@ export class GpuWorkers implements AsyncDisposable {
     return new GpuWorkers(await JobProcesses.start(new URL('./fixtures/gpu-worker.ts', import.meta.url), environments));
   }
 
-  /** Each plays the scenario with a strategy on its devices. */
-  play<Result>(
+  /** Runs the scenario on each worker, with a strategy on the devices of the worker. */
+  run<Result>(
     scenario: GpuTask['scenario'],
     devicesOf: (worker: number) => readonly string[],
     implementation: GpuTask['implementation'] = 'NCCL',
     checkCalls = false,
   ): Promise<GpuAnswer<Result>[]> {
-    return this.#processes.play((worker): Omit<GpuTask, 'generation'> => {
+    return this.#processes.run((worker): Omit<GpuTask, 'generation'> => {
       return { scenario, devices: devicesOf(worker), implementation, checkCalls };
     });
   }

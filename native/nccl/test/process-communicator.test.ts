@@ -35,7 +35,7 @@ describe('a process group whose arithmetic runs on NCCL', () => {
   it('reduces all dtypes, including those that NCCL does not support', async () => {
     await using group = await open(undefined, 2);
     const calls = [0, 1].map((rank) => [sumOf(Float32Array.of(rank, 5)), sumOf(Int16Array.of(rank, 7))]);
-    await group.playEach((_, rank) => calls[rank] as Call[]);
+    await group.executeEach((_, rank) => calls[rank] as Call[]);
     expect(calls.map((own) => own.map(({ outputs }) => [...(outputs[0]?.data ?? [])]))).toEqual([
       [
         [1, 10],
@@ -51,9 +51,9 @@ describe('a process group whose arithmetic runs on NCCL', () => {
   it('does not wait for a lost process, even if NCCL does not detect the loss', async () => {
     await using group = await open(undefined, 2);
     const [first, second] = group.members as readonly [GroupMember, GroupMember];
-    await group.playEach((_, rank) => [sumOf(Float32Array.of(rank))]);
+    await group.executeEach((_, rank) => [sumOf(Float32Array.of(rank))]);
     writeFileSync(control, 'stuck collective\n');
-    const waiting = first.play([sumOf(Float32Array.of(1))]);
+    const waiting = first.execute([sumOf(Float32Array.of(1))]);
     await second.crash?.();
     expect((await waiting)[0]).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });

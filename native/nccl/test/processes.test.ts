@@ -47,7 +47,7 @@ describe('processes without checkCalls', () => {
   it('reduce their values', async () => {
     await using group = await blockingNoThread(unchecked.open)(undefined, 4);
     const calls = group.members.map((_, rank) => call(rank));
-    await group.playEach((_, rank) => [calls[rank] as Call]);
+    await group.executeEach((_, rank) => [calls[rank] as Call]);
     expect(calls.map(({ outputs }) => outputs[0]?.data[0])).toEqual([10, 10, 10, 10]);
   });
 
@@ -55,7 +55,7 @@ describe('processes without checkCalls', () => {
     await using group = await blockingNoThread(mixed.open)(undefined, 2);
     const values = [1, 2].map((number) => tensor(new Float32Array(3_000_001).fill(number)));
     const collective = { kind: 'all-reduce', op: 'mean' } as const;
-    const errors = await group.playEach((_, rank) => {
+    const errors = await group.executeEach((_, rank) => {
       const value = values[rank] as Tensor;
       return [{ collective, inputs: [value], outputs: [value], timeoutSeconds: 240 }];
     });
@@ -69,11 +69,11 @@ describe('processes without checkCalls', () => {
   it('report in a timeout error what the other processes were doing', async () => {
     await using group = await blockingNoThread(unchecked.open)(undefined, 2);
     const [first, second] = group.members as readonly [GroupMember, GroupMember];
-    await group.playEach((_, rank) => [call(rank)]);
-    const [error] = await first.play([call(0, { timeoutSeconds: 0.3 })]);
+    await group.executeEach((_, rank) => [call(rank)]);
+    const [error] = await first.execute([call(0, { timeoutSeconds: 0.3 })]);
     expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
     expect(error?.message).toMatch(/^all-reduce of .*number \d+.*; rank 1 was idle after 1 operations$/);
-    const [late] = await second.play([call(1)]);
+    const [late] = await second.execute([call(1)]);
     expect(late).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
   });
 
@@ -81,7 +81,7 @@ describe('processes without checkCalls', () => {
     for (const end of ['crash', 'close'] as const) {
       await using group = await blockingNoThread(unchecked.open)(undefined, 2);
       const [first, second] = group.members as readonly [GroupMember, GroupMember];
-      const waiting = first.play([call(0, { timeoutSeconds: 240 })]);
+      const waiting = first.execute([call(0, { timeoutSeconds: 240 })]);
       await second[end]?.();
       const [error] = await waiting;
       const code = end === 'crash' ? 'ERR_COLL_PEER_FAILED' : 'ERR_COLL_CLOSED';

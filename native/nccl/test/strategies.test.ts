@@ -95,12 +95,12 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   it.each(['NCCL', 'AUTO'] as const)(
     'trains with one GPU per worker with the same result as on CPUs, for implementation %s',
     async (implementation) => {
-      await expectTrained(await workers.play('trains', (worker) => [`gpu:${worker}`], implementation), 2);
+      await expectTrained(await workers.run('trains', (worker) => [`gpu:${worker}`], implementation), 2);
     },
   );
 
   it('trains with two GPUs per worker with the same result as on CPUs', async () => {
-    await expectTrained(await workers.play('trains', (worker) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]), 4);
+    await expectTrained(await workers.run('trains', (worker) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]), 4);
   });
 
   it.each([
@@ -117,7 +117,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
       indices: ids.flatMap((id) => [0, id]),
     };
     for (const checkCalls of [false, true]) {
-      const answers = await workers.play<Joining>('joins', devicesOf, 'NCCL', checkCalls);
+      const answers = await workers.run<Joining>('joins', devicesOf, 'NCCL', checkCalls);
       for (const [worker, { result, error }] of answers.entries()) {
         expect(error).toBeUndefined();
         const { rounds, notes } = result as Joining;
@@ -140,17 +140,17 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   });
 
   it('throws on all workers if only some of them use GPUs', async () => {
-    for (const { error } of await workers.play('adds', (worker) => [worker === 0 ? 'gpu:0' : 'cpu:0']))
+    for (const { error } of await workers.run('adds', (worker) => [worker === 0 ? 'gpu:0' : 'cpu:0']))
       expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1 });
   });
 
   it('reports the error of NCCL if two workers use the same GPU', async () => {
-    for (const { error } of await workers.play('adds', () => ['gpu:0']))
+    for (const { error } of await workers.run('adds', () => ['gpu:0']))
       expect(error).toMatchObject({ message: expect.stringMatching(/Duplicate GPU/) });
   });
 
   it('supports replicas in separate threads', async () => {
-    const answers = await workers.play<number[][][]>('inThread', (worker) => [`gpu:${worker}`]);
+    const answers = await workers.run<number[][][]>('inThread', (worker) => [`gpu:${worker}`]);
     expect(answers).toEqual([0, 1].map(() => ({ result: [[[3], [1], [0.5], expect.any(Number)]] })));
     for (const { result } of answers) expect(result?.[0]?.[3]).toBeGreaterThan(0);
   });
@@ -159,18 +159,18 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
     ['one per worker', (worker: number) => [`gpu:${worker}`]],
     ['two per worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
   ])('detects different calls with option checkCalls: %s', async (_, devicesOf) => {
-    await expectTrained(await workers.play('trains', devicesOf, 'NCCL', true), 2 * devicesOf(0).length);
-    const [first, second] = await workers.play('differs', devicesOf, 'NCCL', true);
+    await expectTrained(await workers.run('trains', devicesOf, 'NCCL', true), 2 * devicesOf(0).length);
+    const [first, second] = await workers.run('differs', devicesOf, 'NCCL', true);
     expect(first?.error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
     expect(first?.error?.message).toMatch(/all-reduce sum of 2 float32 .*all-reduce max of 2 float32/);
     expect(second).toEqual(first);
-    for (const { error } of await workers.play('differsWithin', devicesOf, 'NCCL', true))
+    for (const { error } of await workers.run('differsWithin', devicesOf, 'NCCL', true))
       expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
   });
 
   // The last one: a worker is gone.
   it('reports a lost worker to the others', async () => {
-    const [first] = await workers.play('loses', (worker) => [`gpu:${worker}`]);
+    const [first] = await workers.run('loses', (worker) => [`gpu:${worker}`]);
     expect(first?.error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });
 });
@@ -178,7 +178,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
 describe('workers that share a GPU', () => {
   it('train with the same result as on CPUs', async () => {
     await using workers = await GpuWorkers.start([{ NCCL_HOSTID: 'one' }, { NCCL_HOSTID: 'other' }]);
-    await expectTrained(await workers.play('trains', () => ['gpu:0']), 2);
+    await expectTrained(await workers.run('trains', () => ['gpu:0']), 2);
   });
 });
 
@@ -190,7 +190,7 @@ describe('workers of which one has no GPU', () => {
   afterAll(() => workers[Symbol.asyncDispose]());
 
   it('all fail with a message that says what to fix if implementation NCCL is requested', async () => {
-    for (const { error } of await workers.play('adds', () => ['gpu:0'])) {
+    for (const { error } of await workers.run('adds', () => ['gpu:0'])) {
       expect(error).toMatchObject({ code: 'ERR_COLL_REFUSED', rank: 1 });
       expect(error?.message).toMatch(
         /^NCCL was requested, but on worker 1 .*libcuda.*: fix the cause, or request AUTO or RING/,
@@ -199,7 +199,7 @@ describe('workers of which one has no GPU', () => {
   });
 
   it('continue without NCCL for implementation AUTO, and explain why', async () => {
-    for (const { result } of await workers.play<Added>('adds', () => ['gpu:0'], 'AUTO')) {
+    for (const { result } of await workers.run<Added>('adds', () => ['gpu:0'], 'AUTO')) {
       expect(result?.sum).toEqual([3]);
       expect(result?.notes).toEqual([expect.stringMatching(/^nccl is not used, because on worker 1 .*libcuda/)]);
     }

@@ -6,7 +6,7 @@ import { listOf } from '../src/runtime/segment-list.js';
 import { PerReplica } from '../src/values/distributed-values.js';
 import { type Tensor, tensor } from '../src/values/tensor.js';
 
-/** An all-reduce that plays `direct`, so that results do not depend on packing. */
+/** An all-reduce by the algorithm `direct`, so that results do not depend on packing. */
 export class TestedAllReduce extends AllReduceOps {
   readonly name = 'tested';
 

@@ -141,7 +141,7 @@ class AutoCommunicator extends ForwardingCommunicator {
   override runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     let choice = this.#known(collective, inputs, outputs);
     if (!choice) {
-      this.#requirePlayable(collective, inputs, outputs, options);
+      this.#requireExecutable(collective, inputs, outputs, options);
       const choices = this.#tuning.beginSync(options, collective);
       choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
     }
@@ -190,7 +190,7 @@ class AutoCommunicator extends ForwardingCommunicator {
   }
 
   async #runUnknown(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
-    this.#requirePlayable(collective, inputs, outputs, options);
+    this.#requireExecutable(collective, inputs, outputs, options);
     await this.#tuning.begin(
       (choices, inTurn) => {
         const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
@@ -202,7 +202,7 @@ class AutoCommunicator extends ForwardingCommunicator {
   }
 
   /** Throws if the call is not supported, before any message measures the links. Counts a refused call. */
-  #requirePlayable(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+  #requireExecutable(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     try {
       this.#check(collective, inputs, outputs, options);
     } catch (error) {

@@ -104,14 +104,14 @@ describe('options of CollectiveAllReduce', () => {
   });
 
   it('are the defaults for calls that do not override them', async () => {
-    const played: number[] = [];
+    const executed: number[] = [];
     const groups = processGroupDoubles(2, {
-      played: ({ kind }, _, length) => kind === 'all-reduce' && played.push(length),
+      executed: ({ kind }, _, length) => kind === 'all-reduce' && executed.push(length),
     });
     const values = (worker: number) =>
       [15, 10, 2, 2].map((length) => tensor(new Float32Array(length), { device: `cpu:${worker}` }));
     const reduce = async (call: { readonly bytesPerPack?: number }) => {
-      played.length = 0;
+      executed.length = 0;
       await Promise.all(
         groups.map(async (group) => {
           const own = [`cpu:${group.rank}`];
@@ -123,7 +123,7 @@ describe('options of CollectiveAllReduce', () => {
           );
         }),
       );
-      return [...played];
+      return [...executed];
     };
     // Packs are filled from the last value on. A pack is closed once it holds more than `bytesPerPack` bytes.
     expect(await reduce({})).toEqual([14, 15]);
@@ -286,17 +286,17 @@ describe('workers in separate processes', () => {
   });
 
   it('gather with a ring if a ring was requested', async () => {
-    const played: string[] = [];
+    const executed: string[] = [];
     await Promise.all(
-      processGroupDoubles(3, { played: ({ kind }, algorithm) => void played.push(`${kind} by ${algorithm}`) }).map(
+      processGroupDoubles(3, { executed: ({ kind }, algorithm) => void executed.push(`${kind} by ${algorithm}`) }).map(
         async (group) => {
           await using ops = new CollectiveAllReduce(['cpu:0'], 3, { group, implementation: 'RING' });
           await ops.gather(tensor(Float32Array.of(group.rank), { device: 'cpu:0' }), 'cpu:0', 0);
         },
       ),
     );
-    expect(played.filter((collective) => !collective.endsWith('by ring'))).toEqual([]);
-    expect(played).not.toEqual([]);
+    expect(executed.filter((collective) => !collective.endsWith('by ring'))).toEqual([]);
+    expect(executed).not.toEqual([]);
   });
 
   it('warn if the destinations differ from the devices of the values', async () => {

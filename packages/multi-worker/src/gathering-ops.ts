@@ -142,7 +142,7 @@ export class GatheringOps extends CrossDeviceOps {
   }
 
   readonly #retell = (error: unknown): never => {
-    throw this.#names.withNames(error);
+    throw this.#names.translated(error);
   };
 }
 

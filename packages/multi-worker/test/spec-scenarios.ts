@@ -5,9 +5,9 @@ import { assertAlike, assertClose, componentsOf, denseOf, devicesOf, mine, type 
 
 const { SUM, MEAN } = ReduceOp;
 
-/** Which algorithms workers play: those of specifications, and those that are chosen. */
+/** Scenarios about the algorithm: that of a specification, and the one that is chosen. */
 export const specScenarios: Readonly<Record<string, Scenario>> = {
-  'plays specifications with the bits of one process': async (group) => {
+  'executes specifications with the bits of one process': async (group) => {
     const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
     const specs = [
       'xring',

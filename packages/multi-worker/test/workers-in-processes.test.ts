@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
 import { expectedFailures, failingScenarios, type Outcome } from './failing-scenarios.ts';
-import type { PlayingTask, WorkerAnswer } from './fixtures/worker-process.ts';
+import type { ScenarioTask, WorkerAnswer } from './fixtures/worker-process.ts';
 import { blockingScenarios, scenarios } from './worker-scenarios.ts';
 
 describe.each([
@@ -15,25 +15,25 @@ describe.each([
   });
   afterAll(() => workers[Symbol.asyncDispose]());
 
-  /** Workers play only once all have opened the group: a failure would reach those that are still opening it there. */
-  async function play(task: PlayingTask): Promise<readonly unknown[]> {
+  /** Runs the task after all workers have opened the group: a failure would otherwise end the opening of the others. */
+  async function run(task: ScenarioTask): Promise<readonly unknown[]> {
     await answersTo({ transport });
     return await answersTo(task);
   }
 
   async function answersTo(task: object): Promise<readonly unknown[]> {
-    const answers = await workers.play<WorkerAnswer>(() => task);
+    const answers = await workers.run<WorkerAnswer>(() => task);
     expect(answers.filter(({ error, endedBy }) => error ?? endedBy)).toEqual([]);
     return answers.map(({ value }) => value);
   }
 
   it.each(Object.keys({ ...blockingScenarios, ...scenarios }))('%s', async (scenario) => {
-    await play({ scenario });
+    await run({ scenario });
   });
 
   it.each(Object.keys(failingScenarios))('reports %s to all workers with the same message', async (scenario) => {
     for (const count of [1, 2]) {
-      const outcomes = (await play({ scenario, count })) as (readonly Outcome[])[];
+      const outcomes = (await run({ scenario, count })) as (readonly Outcome[])[];
       const [code, words] = expectedFailures[scenario as keyof typeof expectedFailures];
       expect([...new Set(outcomes.flat().map((each) => each.code))], JSON.stringify(outcomes)).toEqual([code]);
       const [{ message, rank }] = outcomes[0] as readonly [Outcome];

@@ -35,14 +35,14 @@ const binding = {
   useMessages: (...given: unknown[]) => asked.push(`messages ${JSON.stringify(given)}`),
   tellOpened: () => asked.push('opened'),
   unopened: () => [0, 2],
-  executeCall: (_: unknown, played: unknown, millis: number) => {
-    asked.push(`play ${played} for ${millis}`);
+  executeCall: (_: unknown, call: unknown, millis: number) => {
+    asked.push(`execute ${call} for ${millis}`);
     const answer = answers.shift() ?? status.done;
     if (answer === status.waiting || answer === status.expired) vi.advanceTimersByTime(Math.min(millis, 1000) || 1000);
     return answer;
   },
-  tryCall: (_: unknown, played: unknown) => {
-    asked.push(`try ${played}`);
+  tryCall: (_: unknown, call: unknown) => {
+    asked.push(`try ${call}`);
     return answers.shift() ?? status.done;
   },
   copiedBytes: () => 0,
@@ -140,13 +140,13 @@ describe('a synchronous call', () => {
     [2, 2000],
   ])('with a timeout of %s seconds executes for at most %i ms (0: no limit)', (timeoutSeconds, millis) => {
     group.executeSync(call('first'), timeoutSeconds === undefined ? {} : { timeoutSeconds });
-    expect(asked.slice(1)).toEqual([`play first for ${millis}`]);
+    expect(asked.slice(1)).toEqual([`execute first for ${millis}`]);
   });
 
   it('is continued with the rest of its timeout if the addon returns before the call is done', () => {
     answers = [status.waiting, status.waiting, status.waiting];
     group.executeSync(call('first'), { timeoutSeconds: 2.5 });
-    expect(asked.slice(1)).toEqual([2500, 1500, 500, 0.001].map((millis) => `play first for ${millis}`));
+    expect(asked.slice(1)).toEqual([2500, 1500, 500, 0.001].map((millis) => `execute first for ${millis}`));
   });
 
   it('is refused while an asynchronous call runs, and when the group is closed', async () => {
@@ -180,7 +180,7 @@ describe('a synchronous call', () => {
         message: expect.stringContaining('(collective 0 of the group)'),
       }),
     );
-    expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of ${message}`, 'play first for 0']);
+    expect(asked.slice(1)).toEqual(['execute first for 1000', `fail deadline of ${message}`, 'execute first for 0']);
   });
 
   it('fails the group if the ranks call different collectives', () => {
@@ -197,7 +197,7 @@ describe('a synchronous call', () => {
       expect.objectContaining({ code: 'ERR_COLL_SHAPE_MISMATCH' }),
     );
     expect(asked[2]).toMatch(/^fail shapes of 2: /);
-    expect(asked[3]).toBe('play first for 0');
+    expect(asked[3]).toBe('execute first for 0');
   });
 
   it('throws the failure of the group, or a general error if there is none', () => {
@@ -233,14 +233,14 @@ describe('a long synchronous call', () => {
   it('is reported once as stalled, and again when it continues', () => {
     answers = [status.expired, status.waiting];
     group.executeSync(call('first'), {});
-    expect(asked).toEqual(['play first for 3000', 'play first for 0', 'play first for 0']);
+    expect(asked).toEqual(['execute first for 3000', 'execute first for 0', 'execute first for 0']);
     expect(stalls).toEqual([stall, undefined]);
   });
 
   it('executes for the rest of its timeout after it was reported as stalled', () => {
     answers = [status.expired];
     group.executeSync(call('first'), { timeoutSeconds: 10 });
-    expect(asked).toEqual(['play first for 3000', 'play first for 7000']);
+    expect(asked).toEqual(['execute first for 3000', 'execute first for 7000']);
     expect(stalls).toEqual([stall, undefined]);
   });
 
@@ -248,13 +248,13 @@ describe('a long synchronous call', () => {
     answers = [status.expired, status.failed];
     failure = failed('deadline');
     expect(() => group.executeSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
-    expect(asked[0]).toBe(`play first for ${1000 * timeoutSeconds}`);
+    expect(asked[0]).toBe(`execute first for ${1000 * timeoutSeconds}`);
     expect(stalls).toEqual([]);
   });
 
   it('is not reported as stalled if it ends in time', () => {
     group.executeSync(call('first'), {});
-    expect([asked, stalls]).toEqual([['play first for 3000'], []]);
+    expect([asked, stalls]).toEqual([['execute first for 3000'], []]);
   });
 });
 

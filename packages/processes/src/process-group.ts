@@ -157,11 +157,11 @@ export class NativeProcessGroup {
     this.#calls++;
     const { handle } = call.handle;
     const millis = millisOf(options);
-    let answer = this.stalls ? this.#playWatched(call, millis, this.stalls) : this.#playToEnd(handle, millis);
+    let answer = this.stalls ? this.#executeWatched(call, millis, this.stalls) : this.#executeToEnd(handle, millis);
     if (answer === status.done) return;
     if (answer !== status.failed) {
       this.#end(answer, call);
-      answer = this.#playToEnd(handle, 0);
+      answer = this.#executeToEnd(handle, 0);
     }
     throw this.#failureOf(call, this.#calls - 1);
   }
@@ -281,23 +281,23 @@ export class NativeProcessGroup {
   }
 
   /** Executes a call until it ends or times out. */
-  #playToEnd(handle: CallHandle, millis: number): number {
+  #executeToEnd(handle: CallHandle, millis: number): number {
     const until = millis > 0 ? performance.now() + millis : undefined;
     for (;;) {
-      const answer = this.#playPart(handle, until);
+      const answer = this.#executePart(handle, until);
       if (answer !== status.waiting) return answer;
     }
   }
 
   // V8 terminates a thread only where a JavaScript function begins, so each part is a separate
   // function call.
-  #playPart(handle: CallHandle, until: number | undefined): number {
+  #executePart(handle: CallHandle, until: number | undefined): number {
     const left = until === undefined ? 0 : Math.max(until - performance.now(), leastMillis);
     return this.#executeCall(this.#handle, handle, left);
   }
 
-  /** Like `#playToEnd`, but reports a long wait, and when the call continues. */
-  #playWatched(call: Call, millis: number, stalls: StallListener): number {
+  /** Like `#executeToEnd`, but reports a long wait, and when the call continues. */
+  #executeWatched(call: Call, millis: number, stalls: StallListener): number {
     const { handle } = call.handle;
     const stallMillis = stalls.seconds * 1000;
     const slice = millis > 0 ? Math.min(millis, stallMillis) : stallMillis;
@@ -318,7 +318,7 @@ export class NativeProcessGroup {
         next = stalls.repeats ? begun + 2000 * seconds : Infinity;
       }
       const end = Math.min(next, until);
-      answer = this.#playPart(handle, end === Infinity ? undefined : end);
+      answer = this.#executePart(handle, end === Infinity ? undefined : end);
     }
     if (isReported) stalls.tell(source, undefined, answer === status.done);
     return answer;

@@ -17,7 +17,7 @@ class Scripted {
 
   readonly binding = {
     tryCall: (_: GroupHandle, call: CallHandle) => {
-      this.asked.push(`play ${call}`);
+      this.asked.push(`execute ${call}`);
       const answer = this.answers.get(String(call))?.shift() ?? status.done;
       if (answer === status.slice) pass(sliceMillis);
       return answer;
@@ -70,15 +70,15 @@ it('the process queue executes calls in order and in slices, between which the e
   };
   const all = ['first', 'second', 'third'].map(add);
   setImmediate(() => native.asked.push('another'));
-  expect(native.asked).toEqual(['play first']);
+  expect(native.asked).toEqual(['execute first']);
   expect(queue.isEmpty).toBe(false);
   await Promise.all(all);
   expect(ends).toEqual(['first', 'second', 'third']);
-  expect(native.asked.indexOf('another')).toBeLessThan(native.asked.indexOf('play second'));
+  expect(native.asked.indexOf('another')).toBeLessThan(native.asked.indexOf('execute second'));
   expect(native.asked.filter((asked) => asked !== 'another')).toEqual([
-    ...Array(4).fill('play first'),
-    'play second',
-    'play third',
+    ...Array(4).fill('execute first'),
+    'execute second',
+    'execute third',
   ]);
   expect(queue.isEmpty).toBe(true);
   expect(queue.add(call('fourth'), number, {})).toBeUndefined();
@@ -88,7 +88,7 @@ it('the process queue executes all calls that fit into one slice in one turn of 
   native.answers.set('first', [status.slice]);
   const all = ['first', 'second', 'third'].map((name, number) => queue.add(call(name), number, {}));
   await new Promise((resolve) => setImmediate(resolve));
-  expect(native.asked).toEqual(['play first', 'play first', 'play second', 'play third']);
+  expect(native.asked).toEqual(['execute first', 'execute first', 'execute second', 'execute third']);
   for (const one of all) await one;
 });
 
@@ -96,7 +96,7 @@ it('the process queue lets other code run while a call waits for other members',
   native.answers.set('first', [status.waiting, status.waiting]);
   const first = queue.add(call('first'), 0, {});
   await new Promise((resolve) => setImmediate(resolve));
-  expect(native.asked).toEqual(['play first', 'play first']);
+  expect(native.asked).toEqual(['execute first', 'execute first']);
   await first;
 });
 
@@ -105,7 +105,7 @@ it('the process queue hands a call that must wait for other members to the progr
   const first = queue.add(call('first'), 0, {});
   const second = queue.add(call('second'), 1, { timeoutSeconds: 1000 });
   await expect.poll(() => native.asked.at(-1)).toBe('submit second with a deadline');
-  expect(native.asked.filter((asked) => !asked.startsWith('play'))).toEqual([
+  expect(native.asked.filter((asked) => !asked.startsWith('execute'))).toEqual([
     'stage first',
     'submit first',
     'stage second',
@@ -123,27 +123,27 @@ it('the process queue passes calls to the progress thread while the program is t
   native.answers.set('neglected', Array(4).fill(status.slice));
   const first = queue.add(neglected, 0, {});
   pass(20);
-  await expect.poll(() => native.asked).toEqual(['play neglected', 'stage neglected', 'submit neglected']);
+  await expect.poll(() => native.asked).toEqual(['execute neglected', 'stage neglected', 'submit neglected']);
   queue.settle();
   await first;
   native.asked.length = 0;
   const second = queue.add(neglected, 1, {});
-  expect(native.asked).toEqual(['play neglected', 'stage neglected', 'submit neglected']);
+  expect(native.asked).toEqual(['execute neglected', 'stage neglected', 'submit neglected']);
   queue.settle();
   await second;
   await new Promise((resolve) => setImmediate(resolve));
   native.asked.length = 0;
   await queue.add(neglected, 2, {});
-  expect(native.asked).toEqual(Array(3).fill('play neglected'));
+  expect(native.asked).toEqual(Array(3).fill('execute neglected'));
 });
 
 it('the process queue fails the group if the memory of a call is detached between slices', async () => {
   const lost = call('lost');
   native.answers.set('lost', [status.slice]);
-  const playing = queue.add(lost, 0, {});
+  const running = queue.add(lost, 0, {});
   detach(lost);
-  await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
-  expect(native.asked).toEqual(['play lost']);
+  await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
+  expect(native.asked).toEqual(['execute lost']);
   expect(failures).toEqual([expect.stringContaining('failed: cannot continue')]);
 });
 
@@ -154,7 +154,7 @@ it('the process queue does not pass a waiting call with detached memory to the p
   const second = queue.add(lost, 1, {});
   detach(lost);
   await expect(second).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
-  expect(native.asked.filter((asked) => !asked.startsWith('play'))).toEqual(['stage first', 'submit first']);
+  expect(native.asked.filter((asked) => !asked.startsWith('execute'))).toEqual(['stage first', 'submit first']);
   expect(failures).toEqual([expect.stringContaining('failed: cannot continue')]);
   queue.settle();
   await first;
@@ -165,7 +165,7 @@ it('the process queue passes failed calls and calls with deadlines to the progre
   native.answers.set('failed', [status.slice, status.failed]);
   native.answers.set('late', Array(100).fill(status.slice));
   const failed = queue.add(call('failed'), 0, {});
-  await expect.poll(() => native.asked).toEqual(['play failed', 'play failed', 'submit failed']);
+  await expect.poll(() => native.asked).toEqual(['execute failed', 'execute failed', 'submit failed']);
   queue.settle();
   await failed;
   native.asked.length = 0;
@@ -178,12 +178,12 @@ it('the process queue passes failed calls and calls with deadlines to the progre
 it('the process queue fails the group when a signal is aborted between slices', async () => {
   const controller = new AbortController();
   native.answers.set('aborted', [status.slice, status.slice, status.failed]);
-  const playing = queue.add(call('aborted'), 0, { signal: controller.signal });
+  const running = queue.add(call('aborted'), 0, { signal: controller.signal });
   controller.abort('enough');
   expect(failures).toEqual(['aborted: aborted: enough']);
   await expect.poll(() => native.asked.at(-1)).toBe('submit aborted');
   queue.settle();
-  await playing;
+  await running;
 });
 
 it('the process queue reports why the group failed if no thread or no memory is available', async () => {
@@ -197,11 +197,11 @@ it('the process queue reports why the group failed if no thread or no memory is 
 
 it('the process queue rejects running calls when the group is closed, and executes no more', async () => {
   native.answers.set('first', [status.slice, status.slice]);
-  const playing = [queue.add(call('first'), 0, {}), queue.add(call('second'), 1, {})];
+  const running = [queue.add(call('first'), 0, {}), queue.add(call('second'), 1, {})];
   queue.close();
-  for (const one of playing) await expect(one).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  for (const one of running) await expect(one).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
   await new Promise((resolve) => setImmediate(resolve));
-  expect(native.asked.filter((asked) => asked.startsWith('play'))).toEqual(['play first']);
+  expect(native.asked.filter((asked) => asked.startsWith('execute'))).toEqual(['execute first']);
 });
 
 it('the process queue reports which ranks a call has been waiting for if it waits too long', async () => {

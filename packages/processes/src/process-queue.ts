@@ -110,7 +110,7 @@ export class ProcessQueue {
     this.#isTurnDue = true;
     setImmediate(() => {
       this.#isTurnDue = false;
-      this.#playTurn();
+      this.#executeTurn();
     });
   }
 
@@ -118,16 +118,16 @@ export class ProcessQueue {
    * Executes a slice of the first call when the event loop comes back to it. Other code may have
    * run before.
    */
-  #playTurn(): void {
+  #executeTurn(): void {
     const end = performance.now() + sliceMillis;
     for (let first = this.#held[0]; first && this.#thread.isIdle; first = this.#held[0]) {
-      if (!this.#playOn(first) || performance.now() >= end) break;
+      if (!this.#executeSlice(first) || performance.now() >= end) break;
     }
     this.#advance();
   }
 
   /** Executes a slice of the first call. @returns whether the call has ended */
-  #playOn(first: PendingCall): boolean {
+  #executeSlice(first: PendingCall): boolean {
     const { call, pace } = first;
     pace?.comeBack();
     if (pace?.wasLate) this.#noteNeglect(call, true);
@@ -135,7 +135,7 @@ export class ProcessQueue {
     else if (pace && (pace.wasLate || pace.isKeptWaiting || first.isLate)) this.#handOver();
     else {
       first.pace ??= this.#newPace(call);
-      const answer = this.#playHere(call, sliceMillis);
+      const answer = this.#executeHere(call, sliceMillis);
       if (answer !== status.done) {
         this.#leave(first, answer);
         return false;
@@ -146,10 +146,10 @@ export class ProcessQueue {
   }
 
   #begin(call: Call): number {
-    return this.#playHere(call, this.#wasLate(call) ? this.#longSliceOf(call) : sliceMillis);
+    return this.#executeHere(call, this.#wasLate(call) ? this.#longSliceOf(call) : sliceMillis);
   }
 
-  #playHere(call: Call, slice: number): number {
+  #executeHere(call: Call, slice: number): number {
     return this.#binding.tryCall(this.#group, call.handle.handle, 1000 * patienceMillis, 1000 * slice);
   }
 

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import type { MemberConfig } from './member-config.js';
 import { groupVersion } from './peer-info.js';
 
-type Group = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
+type GroupIdentity = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
 
 const nonceBytes = 32;
 const tagBytes = 16;
@@ -15,14 +15,14 @@ const noIv = Buffer.alloc(12);
  * the HMAC-SHA256, keyed by the job key, of a fresh nonce, the group and the rank. Only members of
  * this group can open it, and only as the secret of this rank.
  */
-export function sealSecret(group: Group, rank: number, secret: Buffer): string {
+export function sealSecret(group: GroupIdentity, rank: number, secret: Buffer): string {
   const nonce = randomBytes(nonceBytes);
   const sealing = createCipheriv(cipher, keyOf(group, rank, nonce), noIv);
   return Buffer.concat([nonce, sealing.update(secret), sealing.final(), sealing.getAuthTag()]).toString('base64');
 }
 
 /** The secret that `rank` has sealed; undefined if it was not sealed by this rank for this group. */
-export function unsealSecret(group: Group, rank: number, text: string): Buffer | undefined {
+export function unsealSecret(group: GroupIdentity, rank: number, text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length < nonceBytes + tagBytes) return undefined;
   const opening = createDecipheriv(cipher, keyOf(group, rank, bytes.subarray(0, nonceBytes)), noIv, {
@@ -37,7 +37,7 @@ export function unsealSecret(group: Group, rank: number, text: string): Buffer |
 }
 
 // All parts but the last have fixed lengths, so their concatenation is unambiguous.
-function keyOf({ key, job, generation, size }: Group, rank: number, nonce: Buffer): Buffer {
+function keyOf({ key, job, generation, size }: GroupIdentity, rank: number, nonce: Buffer): Buffer {
   const numbers = Buffer.alloc(16);
   for (const [index, number] of [groupVersion, generation, size, rank].entries())
     numbers.writeUInt32BE(number, index * 4);

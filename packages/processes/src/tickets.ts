@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { MemberConfig } from './member-config.js';
 import { groupVersion } from './peer-info.js';
 
-type Group = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
+type GroupIdentity = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
 
 /**
  * Derives the tickets of the data connections between two members, 64 bytes each: the first half is
@@ -14,7 +14,7 @@ type Group = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
  * @param nonces the nonce of each rank
  */
 export function ticketsOf(
-  { key, job, generation, size }: Group,
+  { key, job, generation, size }: GroupIdentity,
   [one, other]: readonly [number, number],
   nonces: readonly Buffer[],
   connections: number,

@@ -4,7 +4,7 @@ import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one'
 import { ring, ringAlgorithm } from '@coll/ring';
 import type { SuiteAlgorithm } from '@coll/testing';
 
-/** What groups of processes play in the suites. */
+/** The algorithms that groups of processes execute in the suites. */
 export const algorithms: readonly SuiteAlgorithm[] = [
   { algorithm: directAlgorithm(), source: { module: direct.module, export: 'direct' } },
   { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },

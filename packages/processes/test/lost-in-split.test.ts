@@ -8,7 +8,7 @@ import { openProcessGroup } from '../src/index.js';
 const program = fileURLToPath(new URL('./fixtures/lost-in-split.js', import.meta.url));
 const size = 4;
 
-async function play(victim: number, timeoutSeconds?: number): Promise<readonly unknown[]> {
+async function run(victim: number, timeoutSeconds?: number): Promise<readonly unknown[]> {
   const [job, jobKey] = ['split', TcpStoreServer.newKey()];
   await using server = await TcpStoreServer.listen({ job, jobKey });
   const { address } = server;
@@ -28,7 +28,7 @@ describe('a split of a group', () => {
   // Rank 1 serves the store of a new group; rank 3 only connects to it.
   it.each([1, 3])('throws the failure of the group on all other members if rank %i is killed in it', async (victim) => {
     const lost = { code: 'ERR_COLL_PEER_FAILED', rank: victim, ranks: [victim], operation: 'split' };
-    const outcomes = await play(victim);
+    const outcomes = await run(victim);
     expect(outcomes[victim]).toBe('nothing');
     expect(outcomes[4 - victim]).toEqual(lost);
     // The other color may have opened its group before.
@@ -36,7 +36,7 @@ describe('a split of a group', () => {
   });
 
   it('names the member that does not open the new group within the time limit of the call', async () => {
-    const outcomes = await play(3, 3);
+    const outcomes = await run(3, 3);
     for (const rank of [1, 3]) expect(outcomes[rank]).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'split' });
     expect(outcomes[1]).toMatchObject({ rank: 1, ranks: [3] });
   });

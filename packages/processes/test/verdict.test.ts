@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
 import type { Report, Seen } from './faults/messages.ts';
-import type { Outcome } from './faults/play-scenario.ts';
+import type { Outcome } from './faults/run-scenario.ts';
 import { type Fault, type Scenario, scenarioOf } from './faults/scenario.ts';
 import { verdictOf } from './faults/verdict.ts';
 
@@ -37,8 +37,8 @@ function problemsOf(fault: Fault, ...outcomes: Outcome[]): readonly string[] {
 }
 
 it('the verdict on a fault test accepts a run in which all members report the lost member in time', () => {
-  const played = { outcomes: [report(lost), 'ended', report(lost)] as const, faultAtMillis: 1000 };
-  expect(verdictOf(scenario('kill'), played)).toEqual({ problems: [], millis: [10, 10] });
+  const run = { outcomes: [report(lost), 'ended', report(lost)] as const, faultAtMillis: 1000 };
+  expect(verdictOf(scenario('kill'), run)).toEqual({ problems: [], millis: [10, 10] });
   expect(problemsOf('none', report(undefined), report(undefined), report(undefined))).toEqual([]);
 });
 

@@ -51,7 +51,7 @@ export class JobProcesses implements AsyncDisposable {
   }
 
   /** Sends each its task, and the number of a new group: what each answers. */
-  play<Answer extends AnswerOrEnd>(taskOf: (rank: number) => object): Promise<Answer[]> {
+  run<Answer extends AnswerOrEnd>(taskOf: (rank: number) => object): Promise<Answer[]> {
     const generation = this.nextGeneration();
     const answers = this.children.map((child, rank) => {
       const settled = new AbortController();

@@ -27,7 +27,7 @@ describe('members in separate processes', () => {
     table: SharedTable,
     configs: readonly (RankConfig | undefined)[],
   ): Promise<readonly JoinAnswer[]> {
-    return processes.play<JoinAnswer>((index): JoinTask => {
+    return processes.run<JoinAnswer>((index): JoinTask => {
       const [rank = 0, size = 0, of = 0, settings = {}] = configs[index] ?? [];
       const config = { rank, size, settings, timeoutSeconds };
       return { place: table.place as StoreConfig, of, come: configs[index] ? config : undefined };

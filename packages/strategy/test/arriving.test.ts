@@ -20,7 +20,7 @@ interface Outcome {
 }
 
 /** Runs a function of the module as two replicas. */
-async function play(isThreads: boolean, name: Name, ...args: readonly unknown[]): Promise<Outcome> {
+async function runExport(isThreads: boolean, name: Name, ...args: readonly unknown[]): Promise<Outcome> {
   const reports: unknown[][] = [[], []];
   const onReport = (replica: number, value: unknown) => void reports[replica]?.push(value);
   const run = isThreads
@@ -43,7 +43,7 @@ describe.each([
   it.each(isThreads ? [12] : [0, 1, 12, 1000])(
     'returns the same bits as an all-reduce of values, in packs of %i bytes',
     async (bytesPerPack) => {
-      for (const result of (await play(isThreads, 'alike', bytesPerPack)).results) {
+      for (const result of (await runExport(isThreads, 'alike', bytesPerPack)).results) {
         const { arrived, plain } = result as { arrived: number[][]; plain: number[][] };
         expect(arrived).toEqual(plain);
         expect(arrived.flat().every((number) => number > 0)).toBe(true);
@@ -52,7 +52,7 @@ describe.each([
   );
 
   it('delivers results pack by pack, last value first', async () => {
-    const { results } = await play(isThreads, 'order', [3, 2, 1, 0], [1, 2, 3, 4]);
+    const { results } = await runExport(isThreads, 'order', [3, 2, 1, 0], [1, 2, 3, 4]);
     const steps = [[3], [2, 3], [1, 2, 3], [0, 1, 2, 3]];
     const sums = [0, 1, 2, 3].map((layer) => [2 * layer, 2]);
     expect(results).toEqual([
@@ -62,7 +62,7 @@ describe.each([
   });
 
   it('reduces a pack only when all values that follow it have arrived', async () => {
-    const { results } = await play(isThreads, 'order', [0, 2, 3, 1], [0, 0, 2, 4]);
+    const { results } = await runExport(isThreads, 'order', [0, 2, 3, 1], [0, 0, 2, 4]);
     for (const result of results) expect(result).toMatchObject({ steps: [[], [], [2, 3], [0, 1, 2, 3]] });
   });
 
@@ -73,7 +73,7 @@ describe.each([
   ])(
     'fails on all replicas if a promise of replica %i rejects (the promise of its last value: %s)',
     async (culprit, isLast) => {
-      const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
+      const { reports, error } = await runExport(isThreads, 'fails', culprit, isLast);
       const message = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
       const failed = {
         name: 'UnavailableError',
@@ -87,7 +87,7 @@ describe.each([
   );
 
   it('executes before later calls', async () => {
-    const { results } = await play(isThreads, 'after');
+    const { results } = await runExport(isThreads, 'after');
     expect(results).toEqual([
       [[10], [2], [20], [200], [1]],
       [[10], [2], [20], [200], [1]],
@@ -95,35 +95,35 @@ describe.each([
   });
 
   it('writes into the memory passed as `into`', async () => {
-    const { results } = await play(isThreads, 'memory');
+    const { results } = await runExport(isThreads, 'memory');
     for (const result of results) expect(result).toEqual({ into: [[2, 4], [14]], isSame: true });
   });
 
   it('accepts a single promise, sparse values and scalars', async () => {
-    const { results } = await play(isThreads, 'kinds');
+    const { results } = await runExport(isThreads, 'kinds');
     for (const result of results)
       expect(result).toEqual({ alone: [[1, 0]], indices: [[0, 1]], values: [[0, 1]], scalar: [] });
   });
 
   it('times out after timeoutSeconds', async () => {
-    const { error, reports } = await play(isThreads, 'waits', 0.05);
+    const { error, reports } = await runExport(isThreads, 'waits', 0.05);
     expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
     expect(reports[0]).toEqual(['DeadlineExceededError']);
   });
 
   it('is aborted for all replicas by a signal', async () => {
-    const { reports, error } = await play(isThreads, 'aborts');
+    const { reports, error } = await runExport(isThreads, 'aborts');
     const messages = [...reports.flat(), error?.message];
     expect(messages).toContainEqual(expect.stringContaining('replica 1 aborted: enough'));
   });
 
   it('is complete before a replica ends, even if the replica does not await the promises', async () => {
-    const { reports } = await play(isThreads, 'leaves', false);
+    const { reports } = await runExport(isThreads, 'leaves', false);
     expect(reports).toEqual([
       [2, 6],
       [2, 6],
     ]);
-    const { error } = await play(isThreads, 'leaves', true);
+    const { error } = await runExport(isThreads, 'leaves', true);
     expect(error).toMatchObject({ name: 'UnavailableError', message: expect.stringContaining('did not arrive: lost') });
   });
 });

@@ -1,7 +1,7 @@
 import type { Communicator } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
-import { Group, type GroupMember, type OpenGroup } from './group.js';
-import { playCalls } from './play-calls.js';
+import { executeCalls } from './execute-calls.js';
+import { type GroupMember, type OpenGroup, TestGroup } from './group.js';
 import { treeAlgorithm } from './tree-algorithm.js';
 
 /**
@@ -33,7 +33,7 @@ export function controllerGroup(makeCommunicator: MakeCommunicator): OpenGroup {
   return async (algorithm, size) => {
     const made = await makeCommunicator(algorithm?.algorithm ?? treeAlgorithm, size);
     const communicators = Array.isArray(made) ? (made as readonly Communicator[]) : [made as Communicator];
-    return new Group({ members: communicators.map(memberOf), canBlock: communicators.length === 1 });
+    return new TestGroup({ members: communicators.map(memberOf), canBlock: communicators.length === 1 });
   };
 }
 
@@ -41,7 +41,7 @@ function memberOf(communicator: Communicator): GroupMember {
   return {
     localRanks: communicator.localRanks,
     refuses: async (collective, dtype) => communicator.refuses(collective, dtype),
-    play: (calls) => playCalls(communicator, calls),
+    execute: (calls) => executeCalls(communicator, calls),
     close: () => communicator.close(),
   };
 }

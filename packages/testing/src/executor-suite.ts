@@ -104,13 +104,13 @@ function declareAll({
   membersOf,
   lacks = [],
 }: ExecutorSuiteOptions) {
-  const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
-  for (const algorithm of played) {
+  const tested = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
+  for (const algorithm of tested) {
     for (const size of ranks) {
       const subject = new Subject({ open, algorithm, size, kinds });
       const title = `${name}: ${titleOf(algorithm)} among ${size}`;
       const setting = { size, members: size === 1 ? 1 : membersOf?.(size), kinds, lacks };
-      const isFirst = algorithm === played[0];
+      const isFirst = algorithm === tested[0];
       const cases = hasManyRanks(size)
         ? casesWithManyRanks(algorithm, isFirst)
         : // Arithmetic, memory and waiting depend on the executor rather than on the algorithm, and

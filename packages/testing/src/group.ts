@@ -31,7 +31,7 @@ export interface CallOptions {
   readonly sharedAt?: { readonly input: number; readonly output: number };
 }
 
-const knownCallOptions = knownOptions<CallOptions>('Group.run', {
+const knownCallOptions = knownOptions<CallOptions>('TestGroup.run', {
   mode: true,
   timeoutSeconds: true,
   sharedResult: true,
@@ -61,7 +61,7 @@ export interface GroupMember {
    * Makes the calls in order and returns their outcomes. Asynchronous calls do not wait for each
    * other. A call that fails does not reject the returned promise.
    */
-  play(calls: readonly Call[]): Promise<readonly Outcome[]>;
+  execute(calls: readonly Call[]): Promise<readonly Outcome[]>;
   /** Closes the member's communicator. */
   close(): Promise<void>;
   /**
@@ -80,16 +80,16 @@ export interface GroupMember {
  * Opens a group of `size` ranks that execute an algorithm. If `algorithm` is undefined, they
  * execute the executor's own algorithm.
  */
-export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => Group | Promise<Group>;
+export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => TestGroup | Promise<TestGroup>;
 
-/** The members from which a `Group` is made. */
+/** The members from which a `TestGroup` is made. */
 export interface GroupMembers {
   readonly members: readonly GroupMember[];
   /** Whether members may block, because each has its own thread. Default: true. */
   readonly canBlock?: boolean;
 }
 
-const groupMembers = knownOptions<GroupMembers>('Group', { members: true, canBlock: true });
+const groupMembers = knownOptions<GroupMembers>('TestGroup', { members: true, canBlock: true });
 
 /**
  * All members of a group, for calling collectives on all of them at once.
@@ -97,16 +97,16 @@ const groupMembers = knownOptions<GroupMembers>('Group', { members: true, canBlo
  * @example
  * ```ts
  * import { tensor, wasmEngine } from '@coll/core';
- * import { controllerGroup, type Group } from '@coll/testing';
+ * import { controllerGroup, type TestGroup } from '@coll/testing';
  *
  * const open = controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm));
- * await using group: Group = await open(undefined, 2);
+ * await using group: TestGroup = await open(undefined, 2);
  * const buffers = [tensor(new Float32Array([1])), tensor(new Float32Array([2]))];
  * await group.run({ kind: 'all-reduce', op: 'max' }, buffers, buffers, { mode: 'runSync' });
  * console.log(group.size, buffers[0]?.data); // 2 Float32Array(1) [ 2 ]
  * ```
  */
-export class Group implements AsyncDisposable {
+export class TestGroup implements AsyncDisposable {
   readonly size: number;
   readonly members: readonly GroupMember[];
   readonly canBlock: boolean;
@@ -128,7 +128,7 @@ export class Group implements AsyncDisposable {
     options: CallOptions = {},
   ): Promise<void> {
     requireKnownOptions(options, knownCallOptions);
-    const outcomes = await this.play([{ ...options, collective, inputs, outputs }]);
+    const outcomes = await this.execute([{ ...options, collective, inputs, outputs }]);
     const failed = outcomes.flat().find((outcome) => outcome !== undefined);
     if (failed) throw failed;
   }
@@ -137,16 +137,16 @@ export class Group implements AsyncDisposable {
    * Makes calls with the buffers of all ranks. Returns one list of outcomes per member, in the
    * order of the calls.
    */
-  play(calls: readonly Call[]): Promise<(readonly Outcome[])[]> {
-    return this.playEach((member) => calls.map((call) => partOf(call, member)));
+  execute(calls: readonly Call[]): Promise<(readonly Outcome[])[]> {
+    return this.executeEach((member) => calls.map((call) => partOf(call, member)));
   }
 
   /**
    * Lets all members make their own calls concurrently. Returns one list of outcomes per member, in
    * the order of its calls.
    */
-  playEach(callsOf: (member: GroupMember, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
-    return Promise.all(this.members.map((member, index) => member.play(callsOf(member, index))));
+  executeEach(callsOf: (member: GroupMember, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
+    return Promise.all(this.members.map((member, index) => member.execute(callsOf(member, index))));
   }
 
   /** Closes all members. */

@@ -7,11 +7,11 @@ export { type ExecutorSuiteOptions, executorSuite } from './executor-suite.js';
 export {
   type Call,
   type CallOptions,
-  Group,
   type GroupMember,
   type GroupMembers,
   type OpenGroup,
   type Outcome,
+  TestGroup,
 } from './group.js';
 export { type LaunchedRanksOptions, type LauncherProcess, launchedRanks } from './launched-ranks.js';
 export type { Join, Joined, MemberInfo } from './member-info.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
-import { Group, type OpenGroup } from './group.js';
+import { type OpenGroup, TestGroup } from './group.js';
 import type { MemberRequest } from './member-info.js';
 import { MessageSocket } from './message-socket.js';
 import { memberOf, type ProcessRanks, typeScriptFlags } from './process-ranks.js';
@@ -83,7 +83,7 @@ export function launchedRanks(options: LaunchedRanksOptions): ProcessRanks {
         }),
       ),
     );
-    return new Group({ members: members.sort((a, b) => Number(a.localRanks[0]) - Number(b.localRanks[0])) });
+    return new TestGroup({ members: members.sort((a, b) => Number(a.localRanks[0]) - Number(b.localRanks[0])) });
   };
   const close = async () => {
     const started = [...jobs.values()];

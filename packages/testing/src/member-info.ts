@@ -36,5 +36,5 @@ export type MemberRequest =
       readonly info: Omit<MemberInfo, 'algorithm' | 'options'>;
     }
   | { readonly type: 'refuses'; readonly group: number; readonly collective: Collective; readonly dtype: DType }
-  | { readonly type: 'play'; readonly group: number; readonly calls: readonly PackedCall[] }
+  | { readonly type: 'execute'; readonly group: number; readonly calls: readonly PackedCall[] }
   | { readonly type: 'close'; readonly group: number };

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
-import { Group, type GroupMember, type OpenGroup } from './group.js';
+import { type GroupMember, type OpenGroup, TestGroup } from './group.js';
 import type { MemberRequest } from './member-info.js';
 import { type PackedOutcomes, packCall, takeOutcomes } from './packed-call.js';
 import { RankClient, type RankHost } from './rank-client.js';
@@ -79,7 +79,7 @@ export function processRanks(options: ProcessRanksOptions): ProcessRanks {
       const group = groups++;
       const members = membersOf(size);
       const infos = Array.from({ length: members }, (_, member) => ({ group, member, members, size }));
-      return new Group({
+      return new TestGroup({
         members: await Promise.all(
           infos.map((info) => memberOf(clientOf(info.member), { type: 'join', join, source: algorithm?.source, info })),
         ),
@@ -104,8 +104,8 @@ export async function memberOf(
   return {
     localRanks,
     refuses: (collective, dtype) => client.request({ type: 'refuses', group, collective, dtype }),
-    play: async (calls) =>
-      takeOutcomes(calls, await client.request<PackedOutcomes>({ type: 'play', group, calls: calls.map(packCall) })),
+    execute: async (calls) =>
+      takeOutcomes(calls, await client.request<PackedOutcomes>({ type: 'execute', group, calls: calls.map(packCall) })),
     close: async () => {
       if (!client.hasEnded) await client.request({ type: 'close', group });
     },

@@ -33,7 +33,7 @@ export type Request =
       readonly engineModule: string | undefined;
     }
   | { readonly type: 'refuses'; readonly group: number; readonly collective: Collective; readonly dtype: DType }
-  | { readonly type: 'play'; readonly group: number; readonly calls: readonly Call[] }
+  | { readonly type: 'execute'; readonly group: number; readonly calls: readonly Call[] }
   | { readonly type: 'reserve'; readonly group: number; readonly bytes: number }
   | { readonly type: 'close'; readonly group: number }
   | { readonly type: 'inspect'; readonly module: string; readonly plugin: string };
@@ -45,10 +45,10 @@ export interface Reply {
 }
 
 /**
- * The answer to the request `play`: the outcome of each call, and the contents of its buffers in
+ * The answer to the request `execute`: the outcome of each call, and the contents of its buffers in
  * the order of `buffersOf`.
  */
-export interface Played {
+export interface ExecutionReport {
   readonly outcomes: readonly (EncodedError | undefined)[];
   readonly buffers: readonly (readonly (ArrayBuffer | undefined)[])[];
 }

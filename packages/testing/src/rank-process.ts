@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
+import { executeCalls } from './execute-calls.js';
 import type { Join, Joined, MemberRequest } from './member-info.js';
 import { MessageSocket } from './message-socket.js';
 import { packOutcomes, unpackCall } from './packed-call.js';
-import { playCalls } from './play-calls.js';
 import { buffersOf, encodeError, type Reply } from './rank-messages.js';
 import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
@@ -82,10 +82,10 @@ async function answerTo(request: MemberRequest): Promise<unknown> {
     }
     case 'refuses':
       return memberOf(request.group).communicator.refuses(request.collective, request.dtype);
-    case 'play': {
+    case 'execute': {
       const calls = request.calls.map(unpackCall);
       const before = calls.map(buffersOf);
-      return packOutcomes(await playCalls(memberOf(request.group).communicator, calls), before);
+      return packOutcomes(await executeCalls(memberOf(request.group).communicator, calls), before);
     }
     case 'close': {
       const { communicator, leave } = memberOf(request.group);

@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { type Communicator, resolveEngine, type Tensor, type ThreadGroup } from '@coll/core';
 import { viewOf } from '@coll/core/plugin';
+import { executeCalls } from './execute-calls.js';
 import type { Call } from './group.js';
-import { playCalls } from './play-calls.js';
-import { buffersOf, encodeError, type Played, type Reply, type Request } from './rank-messages.js';
+import { buffersOf, type ExecutionReport, encodeError, type Reply, type Request } from './rank-messages.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
 // The entry of a rank's thread: joins groups and makes the requested calls.
@@ -38,8 +38,8 @@ async function answerTo(request: Request): Promise<unknown> {
     }
     case 'refuses':
       return rankOf(request.group).communicator.refuses(request.collective, request.dtype);
-    case 'play':
-      return play(rankOf(request.group), request.calls);
+    case 'execute':
+      return execute(rankOf(request.group), request.calls);
     case 'reserve':
       return rankOf(request.group).communicator.group.allocate('uint8', request.bytes).data.byteOffset;
     case 'close':
@@ -53,9 +53,9 @@ function rankOf(group: number): JoinedRank {
   return joined.get(group) as JoinedRank;
 }
 
-async function play({ communicator, threads }: JoinedRank, calls: readonly Call[]): Promise<Played> {
+async function execute({ communicator, threads }: JoinedRank, calls: readonly Call[]): Promise<ExecutionReport> {
   const placed = calls.map((call) => (call.sharedAt ? placedInShared(call, threads) : call));
-  const outcomes = await playCalls(communicator, placed);
+  const outcomes = await executeCalls(communicator, placed);
   return {
     outcomes: outcomes.map((outcome) => outcome && encodeError(outcome)),
     // Shared memory needs no copy, and a detached buffer cannot be posted.

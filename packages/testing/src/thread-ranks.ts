@@ -1,7 +1,7 @@
 import { type Engine, jsEngine, type ThreadGroup } from '@coll/core';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
-import { type Call, Group, type GroupMember, type OpenGroup, type Outcome } from './group.js';
-import { buffersOf, decodeError, type Played } from './rank-messages.js';
+import { type Call, type GroupMember, type OpenGroup, type Outcome, TestGroup } from './group.js';
+import { buffersOf, decodeError, type ExecutionReport } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
 import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
 
@@ -73,7 +73,7 @@ export function threadRanks(options: ThreadRanksOptions = {}): ThreadRanks {
       if (!source) throw new Error(`threads cannot load ${algorithm?.algorithm.name}: pass its module as source`);
       const group = engine.createGroup({ size, ...(spins === undefined ? {} : { spins }) });
       const ranks = Array.from({ length: size }, (_, rank) => rank);
-      return new Group({
+      return new TestGroup({
         members: await Promise.all(
           ranks.map((rank) => join(threadOf(rank, source), { rank, threads: group, source, engineModule })),
         ),
@@ -100,7 +100,7 @@ async function join(thread: ThreadClient, info: RankInfo): Promise<GroupMember> 
   return {
     localRanks: [rank],
     refuses: (collective, dtype) => thread.request({ type: 'refuses', group, collective, dtype }),
-    play: async (calls) => takeOver(calls, await thread.request<Played>({ type: 'play', group, calls })),
+    execute: async (calls) => takeOver(calls, await thread.request<ExecutionReport>({ type: 'execute', group, calls })),
     reserve: (bytes) => thread.request({ type: 'reserve', group, bytes }),
     close: async () => {
       if (!thread.hasEnded) await thread.request({ type: 'close', group });
@@ -110,7 +110,7 @@ async function join(thread: ThreadClient, info: RankInfo): Promise<GroupMember> 
 }
 
 /** Copies the buffers from the thread back into the caller's buffers, and returns the outcomes. */
-function takeOver(calls: readonly Call[], { outcomes, buffers }: Played): Outcome[] {
+function takeOver(calls: readonly Call[], { outcomes, buffers }: ExecutionReport): Outcome[] {
   calls.forEach((call, index) => {
     buffersOf(call).forEach((buffer, position) => {
       const held = buffers[index]?.[position];

@@ -10,7 +10,7 @@ import { drawnSuite } from '../../../tools/tests/drawn.ts';
 const threads = threadRanks({ spins: 0, engine: wasmEngine });
 afterAll(() => threads.close());
 
-// The communicator that plain JavaScript has, with other kernels: every algorithm and size are played by that one.
+// The `js` engine has the same communicator with other kernels, and is tested with every algorithm and size.
 executorSuite(
   drawnSuite({
     test: it,

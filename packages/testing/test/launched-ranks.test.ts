@@ -39,7 +39,7 @@ describe('processes of a launcher', () => {
     const second = await ranks.open(undefined, 1);
     expect(launches).toBe(before + 1);
     await second.members[0]?.crash?.();
-    await expect(second.members[0]?.play([])).rejects.toThrow('the process has ended');
+    await expect(second.members[0]?.execute([])).rejects.toThrow('the process has ended');
     await (await ranks.open(undefined, 1)).close();
     expect(launches).toBe(before + 2);
     await ranks.close();

@@ -39,7 +39,7 @@ it('a failed rank process reports its error, and another process is started afte
   await expect(odd.open(algorithms[0], 2)).rejects.toThrow('a hand is one member');
   const group = await odd.open(algorithms[0], 1);
   await group.members[0]?.crash?.();
-  await expect(group.members[0]?.play([])).rejects.toThrow(/the process has ended/);
+  await expect(group.members[0]?.execute([])).rejects.toThrow(/the process has ended/);
   await (await odd.open(algorithms[0], 1)).close();
   await odd.close();
 });

@@ -22,7 +22,7 @@ function trialsOf(suite: SuiteName, wanted: Partial<Selection> = {}, ranks = 2):
   return pieces.flat().flatMap(({ trials }) => trials);
 }
 
-const playerOf = ({ engine, form, input }: Trial) => [engine, form, input].filter(Boolean).join(' ');
+const subjectOf = ({ engine, form, input }: Trial) => [engine, form, input].filter(Boolean).join(' ');
 
 it('the all-reduce suite covers 4 B to 256 MiB', () => {
   const sizesOf = (trials: readonly Trial[]) => [...new Set(trials.map(bytesOf))].sort((a, b) => a - b);
@@ -38,7 +38,7 @@ it('a suite measures the memory-bandwidth bound and coll for each size, then eac
     ...['wasm sync still', 'wasm sync fresh', 'js sync still', 'js sync fresh'],
   ];
   const peers = (count: number) => Array.from({ length: count }, () => 'peer still,peer fresh').join();
-  const turnsOf = (session: typeof first) => session?.pieces[0]?.map(({ trials }) => trials.map(playerOf).join());
+  const turnsOf = (session: typeof first) => session?.pieces[0]?.map(({ trials }) => trials.map(subjectOf).join());
   expect(turnsOf(first)).toEqual([...size, ...size, peers(2)]);
   expect(turnsOf(second)).toEqual([...size, peers(1)]);
 });
@@ -51,7 +51,7 @@ it('a suite contains only the requested call forms, inputs and placements', () =
     inputs: ['fresh'],
     places: ['in', 'out'],
   });
-  expect(trials.map((trial) => `${playerOf(trial)} ${trial.place}`)).toEqual([
+  expect(trials.map((trial) => `${subjectOf(trial)} ${trial.place}`)).toEqual([
     'copy still in',
     'bound fresh in',
     'wasm async fresh in',
@@ -90,8 +90,8 @@ it('the gradients suite passes all tensors to coll in one call, and to peer libr
 });
 
 it('timers are counted only for calls that are awaited', () => {
-  const players = trialsOf('event-loop').filter(({ work }) => work.type === 'ticking');
-  expect(players.map(playerOf)).toEqual(['native async still', 'native controller still']);
+  const ticking = trialsOf('event-loop').filter(({ work }) => work.type === 'ticking');
+  expect(ticking.map(subjectOf)).toEqual(['native async still', 'native controller still']);
   expect(trialsOf('event-loop', { forms: ['sync'] })).toEqual([]);
 });
 
@@ -173,7 +173,7 @@ it('the strategy suite measures gradients of networks as lists, unless only size
 it('no two trials of a suite have the same name, engine, form and size', () => {
   for (const suite of ['strategy', 'ops', 'runs', 'cold'] as const) {
     const trials = trialsOf(suite, { places: ['in', 'out'], algorithms: ['direct', 'ring'] });
-    const names = trials.map((trial) => `${trial.name} ${playerOf(trial)} ${bytesOf(trial)}`);
+    const names = trials.map((trial) => `${trial.name} ${subjectOf(trial)} ${bytesOf(trial)}`);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   }
 });

@@ -1,8 +1,7 @@
 import { parentPort, Worker } from 'node:worker_threads';
 
 /**
- * A worker thread that runs the script which starts it, and plays scenes there, one after the other: functions that the script hands
- * to `playScenes`.
+ * A worker thread of the same script. It runs scenes one after the other: the functions that the script passes to `runScenes`.
  */
 export class RankThread {
   #worker;
@@ -34,7 +33,7 @@ export class RankThread {
   }
 
   /** What the scene returns. Throws what it throws, or where the thread ends before that. */
-  play(scene, data) {
+  run(scene, data) {
     return new Promise((resolve, reject) => {
       this.#scene = { resolve, reject };
       this.#worker.postMessage({ scene, data });
@@ -52,8 +51,8 @@ export class RankThread {
   }
 }
 
-/** In the thread: plays what is asked for. */
-export function playScenes(scenes) {
+/** In the thread: runs each requested scene. */
+export function runScenes(scenes) {
   parentPort.on('message', async ({ scene, data }) => {
     if (scene === 'end') {
       parentPort.close();
@@ -68,6 +67,6 @@ export function playScenes(scenes) {
 }
 
 /** The same scene on several threads, as ranks 0, 1, ... of a group. */
-export function playTogether(threads, scene, data) {
-  return Promise.all(threads.map((thread, rank) => thread.play(scene, { ...data, rank })));
+export function runTogether(threads, scene, data) {
+  return Promise.all(threads.map((thread, rank) => thread.run(scene, { ...data, rank })));
 }

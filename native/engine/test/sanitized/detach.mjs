@@ -5,7 +5,7 @@ import { tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { bufferLost, errorOf, expectError, peerFailed } from '../ranks/errors.mjs';
-import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
+import { RankThread, runScenes, runTogether } from '../ranks/rank-thread.mjs';
 import { collectGarbage } from '../ranks/this-process.mjs';
 
 const algorithm = directAlgorithm();
@@ -54,7 +54,7 @@ if (isMainThread) {
   await Promise.all(threads.map((thread) => thread.end()));
   console.log(`errors name who lost memory by ${names.join(', ')}`);
 } else {
-  playScenes({ lose });
+  runScenes({ lose });
 }
 
 async function loseAsController(name) {
@@ -80,7 +80,7 @@ async function loseAsController(name) {
 async function loseAsMember(threads, name, index) {
   const group = native.createGroup({ size, maxBytes: 1 << 20 });
   const loser = index % size;
-  const errors = await playTogether(threads, 'lose', { group, name, loser, waitsSync: index % 3 === 0 });
+  const errors = await runTogether(threads, 'lose', { group, name, loser, waitsSync: index % 3 === 0 });
   for (const [rank, error] of errors.entries()) {
     expectError(error, rank === loser ? bufferLost(loser) : peerFailed(loser), `rank ${rank}, ${name} by ${loser}`);
   }

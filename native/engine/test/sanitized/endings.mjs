@@ -7,7 +7,7 @@ import { failThreadGroup } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { errorOf, expectError, peerClosed, peerFailed } from '../ranks/errors.mjs';
-import { playScenes, RankThread } from '../ranks/rank-thread.mjs';
+import { RankThread, runScenes } from '../ranks/rank-thread.mjs';
 import { countThreads, isSanitized, threadsAreDownTo } from '../ranks/this-process.mjs';
 
 const algorithm = directAlgorithm();
@@ -24,20 +24,20 @@ const rounds = isSanitized ? 12 : 24;
 if (isMainThread) {
   const before = await countAfterWarmUp();
   const threads = startThreads();
-  for (let round = 0; round < rounds; round++) await playRound(round, threads);
+  for (let round = 0; round < rounds; round++) await runRound(round, threads);
   await Promise.all(threads.map((thread) => thread.end()));
   await endInside('controlForEver', 1);
   await endInside('describeForEver', 8);
   await threadsAreDownTo(before);
   console.log(`in ${rounds} rounds the other ranks failed, and no thread is left`);
 } else {
-  playScenes({ playUntilFailure, controlForEver, describeForEver });
+  runScenes({ runUntilFailure, controlForEver, describeForEver });
 }
 
 /** Node starts some threads of its own when they are first needed. */
 async function countAfterWarmUp() {
   const threads = startThreads();
-  await playRound(0, threads);
+  await runRound(0, threads);
   await Promise.all(threads.map((thread) => thread.end()));
   return countThreads();
 }
@@ -46,22 +46,22 @@ function startThreads() {
   return Array.from({ length: size }, () => new RankThread(import.meta.url));
 }
 
-async function playRound(round, threads) {
+async function runRound(round, threads) {
   const ending = endings[round % endings.length];
   const bytes = sizesInBytes[Math.floor(round / endings.length) % sizesInBytes.length];
   const doomed = Math.floor(Math.random() * size);
   const group = native.createGroup({ size, maxBytes: 1 << 20 });
   const calls = new Int32Array(new SharedArrayBuffer(4));
-  const played = threads.map((thread, rank) => {
+  const running = threads.map((thread, rank) => {
     const isAsync = Math.random() < 0.5;
     const own = { ending: rank === doomed ? ending : undefined, afterMillis: Math.random() * 15 };
-    return thread.play('playUntilFailure', { group, rank, bytes, isAsync, calls, ...own });
+    return thread.run('runUntilFailure', { group, rank, bytes, isAsync, calls, ...own });
   });
-  played[doomed].catch(() => {});
-  const ended = end(ending, threads[doomed], played[doomed], calls);
+  running[doomed].catch(() => {});
+  const ended = end(ending, threads[doomed], running[doomed], calls);
   if (ending !== 'close')
     void ended.then(() => failThreadGroup(group, doomed, `the thread of rank ${doomed} has ended`));
-  const others = await Promise.all(played.filter((_, rank) => rank !== doomed));
+  const others = await Promise.all(running.filter((_, rank) => rank !== doomed));
   const endedAt = await ended;
   const when = `${ending} of rank ${doomed} after ${calls[0]} calls with ${bytes} bytes`;
   for (const { error, at } of others) {
@@ -72,8 +72,8 @@ async function playRound(round, threads) {
 }
 
 /** When the thread has ended, or closed its communicator. */
-async function end(ending, thread, played, calls) {
-  if (ending === 'close') return (await played).at;
+async function end(ending, thread, running, calls) {
+  if (ending === 'close') return (await running).at;
   if (ending === 'terminate') {
     while (Atomics.load(calls, 0) === 0) await setTimeout(1);
     await setTimeout(Math.random() * 15);
@@ -84,7 +84,7 @@ async function end(ending, thread, played, calls) {
 }
 
 /** Calls one after the other, until there is an error; after some time this thread ends in its own way, if it has one. */
-async function playUntilFailure({ group, rank, bytes, isAsync, calls, ending, afterMillis }) {
+async function runUntilFailure({ group, rank, bytes, isAsync, calls, ending, afterMillis }) {
   const communicator = native.join(group, { rank, algorithm });
   const buffers = [tensor(new Float32Array(bytes / 4))];
   let endsAt;
@@ -117,7 +117,7 @@ async function endInside(scene, times) {
   for (let time = 0; time < times; time++) {
     const thread = new RankThread(import.meta.url);
     const calls = new Int32Array(new SharedArrayBuffer(4));
-    thread.play(scene, { calls }).catch(() => {});
+    thread.run(scene, { calls }).catch(() => {});
     while (Atomics.load(calls, 0) === 0) await setTimeout(1);
     await setTimeout(Math.random() * 3);
     await thread.terminate();

@@ -35,7 +35,7 @@ const programs = {
   endOfMainRank: { code: 0, run: endOfMainRank },
 };
 
-if (!isMainThread) await playRank(workerData);
+if (!isMainThread) await runRank(workerData);
 else if (process.argv[2]) await programs[process.argv[2]].run();
 else {
   // Some at once, because they wait more than they work.
@@ -96,7 +96,7 @@ async function endOfMainRank() {
   const group = native.createGroup({ size: 2 });
   const calls = new Int32Array(new SharedArrayBuffer(4));
   startThread({ group, rank: 1, bytes: small, calls, isAsync: false, mostCalls: 2 });
-  await playRank({ group, rank: 0, bytes: small, calls, isAsync: true, mostCalls: 2 });
+  await runRank({ group, rank: 0, bytes: small, calls, isAsync: true, mostCalls: 2 });
   console.log('now');
 }
 
@@ -106,7 +106,7 @@ function startThread(data) {
   worker.on('error', (error) => console.log(`a thread failed: ${error.stack}`));
 }
 
-async function playRank({ group, rank, bytes, calls, isAsync, mostCalls = Number.POSITIVE_INFINITY }) {
+async function runRank({ group, rank, bytes, calls, isAsync, mostCalls = Number.POSITIVE_INFINITY }) {
   if (!group) return control(calls);
   const communicator = native.join(group, { rank, algorithm });
   const buffers = [tensor(new Float32Array(bytes / 4))];

@@ -4,7 +4,7 @@ import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { ringAlgorithm } from '@coll/ring';
 import { buffersOf, callsOf, cut, drawn } from '../ranks/grid.mjs';
-import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
+import { RankThread, runScenes, runTogether } from '../ranks/rank-thread.mjs';
 
 const algorithms = [directAlgorithm(), ringAlgorithm()];
 const sizes = [1, 2, 3, 4];
@@ -16,31 +16,31 @@ if (isMainThread) {
   let calls = 0;
   for (const size of sizes) {
     const groups = algorithms.map(() => native.createGroup({ size }));
-    await playTogether(threads.slice(0, size), 'playGrid', { size, groups });
+    await runTogether(threads.slice(0, size), 'runGrid', { size, groups });
     calls += await controlGrid(size);
   }
   await Promise.all(threads.map((thread) => thread.end()));
   console.log(`${calls} calls in threads and as many by a controller gave what they should`);
 } else {
-  playScenes({ playGrid });
+  runScenes({ runGrid });
 }
 
-async function playGrid({ size, groups, rank }) {
+async function runGrid({ size, groups, rank }) {
   const communicators = groups.map((group, index) => native.join(group, { rank, algorithm: algorithms[index] }));
   // Ranks of one call differ in how they wait.
-  await playCalls(communicators, size, [rank], (call) => drawn(call, 3 + rank, 3) !== 0);
+  await runCalls(communicators, size, [rank], (call) => drawn(call, 3 + rank, 3) !== 0);
 }
 
 async function controlGrid(size) {
   const ranks = Array.from({ length: size }, (_, rank) => rank);
   const communicators = algorithms.map((algorithm) => native.communicator(size, algorithm));
-  const calls = await playCalls(communicators, size, ranks, (call) => drawn(call, 3, 2) === 0);
+  const calls = await runCalls(communicators, size, ranks, (call) => drawn(call, 3, 2) === 0);
   for (const communicator of communicators) await communicator.close();
   return calls;
 }
 
-/** What has to be done for the calls of a group, for `ranks` that one thread plays; how many calls those were. */
-async function playCalls(communicators, size, ranks, isSync) {
+/** Makes the calls of a group for `ranks`, which are all in this thread. @returns the number of calls */
+async function runCalls(communicators, size, ranks, isSync) {
   let calls = 0;
   const running = [];
   for (const call of callsOf(size)) {
@@ -49,20 +49,20 @@ async function playCalls(communicators, size, ranks, isSync) {
     calls += 1;
     if (isSync(call) || running.length === atOnce) await Promise.all(running.splice(0));
     const buffers = ranks.map((rank) => buffersOf(call, rank, communicator.group.allocate.bind(communicator.group)));
-    if (isSync(call)) playSync(communicator, call, buffers);
-    else running.push(play(communicator, call, buffers));
+    if (isSync(call)) runSync(communicator, call, buffers);
+    else running.push(run(communicator, call, buffers));
   }
   await Promise.all(running);
   return calls;
 }
 
-function playSync(communicator, call, buffers) {
+function runSync(communicator, call, buffers) {
   const { collective } = call;
   communicator.runSync(collective, ...(isInSegments(call) ? segmentsOf(buffers) : tensorsOf(buffers)));
   for (const { check } of buffers) check();
 }
 
-async function play(communicator, call, buffers) {
+async function run(communicator, call, buffers) {
   const { collective } = call;
   await communicator.run(collective, ...(isInSegments(call) ? segmentsOf(buffers) : tensorsOf(buffers)));
   for (const { check } of buffers) check();

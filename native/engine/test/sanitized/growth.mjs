@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 import { zeros } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
-import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
+import { RankThread, runScenes, runTogether } from '../ranks/rank-thread.mjs';
 import { collectGarbage, isSanitized } from '../ranks/this-process.mjs';
 
 const algorithm = directAlgorithm();
@@ -27,11 +27,11 @@ const externalTolerance = 64 << 10;
 
 if (isMainThread) {
   const threads = Array.from({ length: size }, () => new RankThread(import.meta.url, { resourceLimits }));
-  await expectNoGrowth(threads, 'runSync of 4 bytes', calls, amongThreads(threads, 'playSync', 4));
-  await expectNoGrowth(threads, 'runSync of 1 KiB', calls, amongThreads(threads, 'playSync', 1024));
-  await expectNoGrowth(threads, 'run of 4 bytes', calls, amongThreads(threads, 'play', 4));
+  await expectNoGrowth(threads, 'runSync of 4 bytes', calls, amongThreads(threads, 'runSync', 4));
+  await expectNoGrowth(threads, 'runSync of 1 KiB', calls, amongThreads(threads, 'runSync', 1024));
+  await expectNoGrowth(threads, 'run of 4 bytes', calls, amongThreads(threads, 'run', 4));
   await expectNoGrowth(threads, 'run by a controller', calls, byController(threads, 'control', 64 << 10));
-  await expectNoGrowth(threads, 'fresh arrays', freshCalls, amongThreads(threads, 'playFresh', 1024));
+  await expectNoGrowth(threads, 'fresh arrays', freshCalls, amongThreads(threads, 'runFresh', 1024));
   await expectNoGrowth(
     threads,
     'fresh arrays by a controller',
@@ -41,16 +41,16 @@ if (isMainThread) {
   await Promise.all(threads.map((thread) => thread.end()));
   console.log(`no growth in ${4 * calls} calls, nor with fresh arrays in ${2 * freshCalls}`);
 } else {
-  playScenes({ playSync, play, playFresh, control, controlFresh, externalBytes });
+  runScenes({ runSync, run, runFresh, control, controlFresh, externalBytes });
 }
 
-async function expectNoGrowth(threads, name, count, play) {
-  const playBursts = async (many) => {
-    for (let burst = 0; burst < many; burst++) await play(count / bursts);
+async function expectNoGrowth(threads, name, count, run) {
+  const runBursts = async (many) => {
+    for (let burst = 0; burst < many; burst++) await run(count / bursts);
   };
-  await playBursts(warmUpBursts);
+  await runBursts(warmUpBursts);
   const before = await bytesInUse(threads);
-  await playBursts(bursts);
+  await runBursts(bursts);
   const after = await bytesInUse(threads);
   const grown = (what) => after[what] - before[what];
   assert.ok(grown('resident') < residentTolerance, `${name}: ${grown('resident')} bytes more`);
@@ -58,7 +58,7 @@ async function expectNoGrowth(threads, name, count, play) {
 }
 
 async function bytesInUse(threads) {
-  const external = await Promise.all([...threads.map((thread) => thread.play('externalBytes')), externalBytes()]);
+  const external = await Promise.all([...threads.map((thread) => thread.run('externalBytes')), externalBytes()]);
   return { resident: process.memoryUsage.rss(), external: external.reduce((all, one) => all + one) };
 }
 
@@ -71,11 +71,11 @@ async function externalBytes() {
 
 function amongThreads(threads, scene, bytes) {
   const group = native.createGroup({ size, maxBytes: 1 << 20 });
-  return (count) => playTogether(threads, scene, { group, scene, bytes, count });
+  return (count) => runTogether(threads, scene, { group, scene, bytes, count });
 }
 
 function byController([thread], scene, bytes) {
-  return (count) => thread.play(scene, { bytes, count });
+  return (count) => thread.run(scene, { bytes, count });
 }
 
 // A thread joins each of its groups once, and leaves none.
@@ -87,17 +87,17 @@ function join({ group, rank, scene, bytes }) {
   return latest;
 }
 
-function playSync({ count, ...data }) {
+function runSync({ count, ...data }) {
   const { communicator, buffers } = join(data);
   for (let call = 0; call < count; call++) communicator.runSync(sum, buffers, buffers);
 }
 
-async function play({ count, ...data }) {
+async function run({ count, ...data }) {
   const { communicator, buffers } = join(data);
   for (let call = 0; call < count; call++) await communicator.run(sum, buffers, buffers);
 }
 
-async function playFresh({ count, ...data }) {
+async function runFresh({ count, ...data }) {
   const { communicator } = join(data);
   for (let call = 0; call < count; call++) {
     const buffers = [zerosOf(data.bytes)];

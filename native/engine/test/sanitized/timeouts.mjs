@@ -6,7 +6,7 @@ import { tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { errorOf, expectError } from '../ranks/errors.mjs';
-import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
+import { RankThread, runScenes, runTogether } from '../ranks/rank-thread.mjs';
 import { patience } from '../ranks/this-process.mjs';
 
 const algorithm = directAlgorithm();
@@ -22,7 +22,7 @@ const late = { name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' };
 
 if (isMainThread) {
   const threads = [0, 1, 2, 3].map(() => new RankThread(import.meta.url));
-  const millis = await bestOfThree(() => playMany(threads));
+  const millis = await bestOfThree(() => runMany(threads));
   // Who waits for a rank that has no core gives up its own; when it gets one again is a matter of what else the machine does.
   assert.ok(millis < 2000 * patience, `calls of four ranks take ${millis} ms of cores`);
   for (const length of [small, large]) {
@@ -41,13 +41,13 @@ if (isMainThread) {
     `four ranks made 1000 calls in ${Math.round(millis)} ms of cores; deadlines named the missing, and signals ended calls`,
   );
 } else {
-  playScenes({ wait, arriveAndSleep, abort, playCalls });
+  runScenes({ wait, arriveAndSleep, abort, runCalls });
 }
 
 /** Rank 2 has not even joined. */
 async function expectDeadline(threads, length, isAsync) {
   const group = native.createGroup({ size: 3, maxBytes: 1 << 20 });
-  const waited = isAsync.map((own, rank) => threads[rank].play('wait', { group, rank, length, isAsync: own }));
+  const waited = isAsync.map((own, rank) => threads[rank].run('wait', { group, rank, length, isAsync: own }));
   const when = `${length} elements, asynchronous: ${isAsync}`;
   const answers = await Promise.all(waited);
   for (const { error } of answers) {
@@ -64,9 +64,9 @@ async function expectDeadline(threads, length, isAsync) {
 async function expectBusy(threads, length) {
   const group = native.createGroup({ size: 2, maxBytes: 1 << 20 });
   const state = new Int32Array(new SharedArrayBuffer(4));
-  const slept = threads[1].play('arriveAndSleep', { group, rank: 1, length, state });
+  const slept = threads[1].run('arriveAndSleep', { group, rank: 1, length, state });
   while (Atomics.load(state, 0) !== sleeping) await setTimeout(1);
-  const { error } = await threads[0].play('wait', { group, rank: 0, length, isAsync: true });
+  const { error } = await threads[0].run('wait', { group, rank: 0, length, isAsync: true });
   Atomics.store(state, 0, awake);
   Atomics.notify(state, 0);
   if (length === small) {
@@ -83,8 +83,8 @@ async function expectBusy(threads, length) {
 async function expectAbort(threads, length) {
   const group = native.createGroup({ size: 3, maxBytes: 1 << 20 });
   const [waited, own] = await Promise.all([
-    threads[0].play('wait', { group, rank: 0, length, isAsync: false, timeoutSeconds: 300 }),
-    threads[1].play('abort', { group, rank: 1, length }),
+    threads[0].run('wait', { group, rank: 0, length, isAsync: false, timeoutSeconds: 300 }),
+    threads[1].run('abort', { group, rank: 1, length }),
   ]);
   expectError(waited.error, { ...aborted, rank: 1 }, 'rank 0');
   expectError(own, { ...aborted, rank: 1 }, 'rank 1');
@@ -123,10 +123,10 @@ async function bestOfThree(measure) {
 }
 
 /** Milliseconds of cores that the process takes for them. */
-async function playMany(threads) {
+async function runMany(threads) {
   const group = native.createGroup({ size: threads.length, maxBytes: 1 << 20 });
   const before = process.cpuUsage();
-  await playTogether(threads, 'playCalls', { group });
+  await runTogether(threads, 'runCalls', { group });
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
@@ -159,7 +159,7 @@ async function abort({ group, rank, length }) {
 }
 
 /** Small calls, waiting in both ways. */
-async function playCalls({ group, rank }) {
+async function runCalls({ group, rank }) {
   const { communicator, buffers } = join(group, rank, small);
   for (let call = 0; call < 1000; call++) {
     if ((call >> 6) % 2 === 0) communicator.runSync(sum, buffers, buffers);

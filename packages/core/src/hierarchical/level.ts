@@ -30,6 +30,6 @@ export class Level extends RankNames {
   /** The failure of this group, with ranks numbered in the whole group; undefined while this group works. */
   get failure(): CollError | undefined {
     const { failure } = this.communicator.group;
-    return failure && (this.withNames(failure) as CollError);
+    return failure && (this.translated(failure) as CollError);
   }
 }

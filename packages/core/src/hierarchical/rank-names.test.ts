@@ -25,7 +25,7 @@ describe('RankNames', () => {
   it('supports several workers with the same number of ranks', () => {
     expect(RankNames.ofWorkers(3, 2).names).toEqual(['0, 1 (worker 0)', '2, 3 (worker 1)', '4, 5 (worker 2)']);
     const gone = failureOf({ rank: 2, ranks: [1], reason: 'lost', text: 'is gone' });
-    expect(RankNames.ofWorkers(3, 2).withNames(gone)).toMatchObject({
+    expect(RankNames.ofWorkers(3, 2).translated(gone)).toMatchObject({
       message: 'all-reduce: rank 4, 5 (worker 2) is gone; rank 2, 3 (worker 1) was lost, too',
       rank: 4,
     });
@@ -39,14 +39,14 @@ describe('RankNames', () => {
     const operation = 'broadcast from rank 1';
     const hosts = ['host-a', 'host-b', ''];
     const late = { reason: 'deadline', rank: 0, ranks: [1, 2], text: 'did not arrive', hosts } as const;
-    expect(names.withNames(failureOf(late, operation))).toMatchObject({
+    expect(names.translated(failureOf(late, operation))).toMatchObject({
       message: `${operation}: timed out on rank 0 (worker 0) waiting for other workers: rank 1, 2, 3 (worker 1), 4 to 9 (worker 2) did not arrive (rank 1, 2, 3 (worker 1) on host-b, rank 4 to 9 (worker 2))`,
       rank: 0,
       operation,
       name: 'DeadlineExceededError',
     });
     for (const text of ['failed: rank 1 and replica 0 are out of memory', 'aborted: rank 2 said so']) {
-      expect(names.withNames(failureOf({ text }))).toMatchObject({
+      expect(names.translated(failureOf({ text }))).toMatchObject({
         message: `all-reduce: rank 1, 2, 3 (worker 1) ${text}`,
         rank: 1,
       });
@@ -57,12 +57,12 @@ describe('RankNames', () => {
     const text = ['replica ', 0, ' and replica ', 2, '; replica 1'];
     const error = rankError(InternalError, 'ERR_COLL_MISMATCH', text, { rank: 2 });
     expect(error.message).toBe('replica 0 and replica 2; replica 1');
-    const named = names.withNames(error);
+    const named = names.translated(error);
     expect(named).toMatchObject({
       message: 'replica 0 (worker 0) and replica 4 to 9 (worker 2); replica 1',
       rank: 4,
     });
-    expect(RankNames.ofWorker(1, 10).withNames(named)).toMatchObject({
+    expect(RankNames.ofWorker(1, 10).translated(named)).toMatchObject({
       message: 'replica 10 (worker 1) and replica 14 (worker 1); replica 1',
       rank: 14,
     });
@@ -70,21 +70,21 @@ describe('RankNames', () => {
 
   it('does not change the message of an error without a failure record', () => {
     const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'a disk of replica 1 is full', { rank: 1 });
-    expect(names.withNames(error)).toMatchObject({ message: 'a disk of replica 1 is full', rank: 1 });
+    expect(names.translated(error)).toMatchObject({ message: 'a disk of replica 1 is full', rank: 1 });
   });
 
   it('does not change an error that already contains ranks of the whole group', () => {
     const error = failureOf({ rank: 2, text: 'failed: rank 1' });
     const marked = names.marked(error);
     expect(keptFailure(marked)).toMatchObject({ rank: 5 });
-    expect(names.withNames(marked)).toBe(error);
+    expect(names.translated(marked)).toBe(error);
     const nobody = new RuntimeError('ERR_COLL_CLOSED', 'it was closed');
     expect(names.marked(nobody)).toBe(nobody);
   });
 
   it('names a rank of the whole group that another member reported', () => {
     const { rank, ranks, text } = keptFailure(names.marked(failureOf({ rank: 2, ranks: [9] }))) as Failure;
-    expect(names.withNames(failureOf({ rank, ranks, text }))).toMatchObject({
+    expect(names.translated(failureOf({ rank, ranks, text }))).toMatchObject({
       message: 'all-reduce: rank 2 (worker 1) broke (rank 9 (worker 2))',
       rank: 2,
     });
@@ -92,7 +92,7 @@ describe('RankNames', () => {
 
   it('lists every rank of a missing worker in the failure record that other members receive', () => {
     const late = failureOf({ reason: 'deadline', rank: 0, ranks: [1], text: 'did not arrive', hosts: ['a', 'b'] });
-    expect(keptFailure(names.withNames(late) as RuntimeError)).toMatchObject({
+    expect(keptFailure(names.translated(late) as RuntimeError)).toMatchObject({
       rank: 0,
       ranks: [1, 2, 3],
       hosts: ['a', 'b', 'b', 'b'],
@@ -101,7 +101,7 @@ describe('RankNames', () => {
 
   it('does not change errors that are not from a group', () => {
     for (const error of [new Error('rank 1'), new OutOfRangeError('rank 1'), 'rank 1', undefined]) {
-      expect(names.withNames(error)).toBe(error);
+      expect(names.translated(error)).toBe(error);
     }
   });
 });

@@ -62,7 +62,7 @@ export class RankNames {
   }
 
   /** Translates an error of this group to ranks of the whole group. */
-  withNames(error: unknown): unknown {
+  translated(error: unknown): unknown {
     if (!isKnown(error)) return error;
     const { text, failure, whole } = recordOf(error);
     if (whole) return whole;
@@ -82,7 +82,7 @@ export class RankNames {
     try {
       return call();
     } catch (error) {
-      throw this.withNames(error);
+      throw this.translated(error);
     }
   }
 

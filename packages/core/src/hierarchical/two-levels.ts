@@ -167,7 +167,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
           await level.communicator
             .run(collective, inputs, outputs, optionsOf(stage, job, options))
             .catch((error: unknown) => {
-              throw level.withNames(error);
+              throw level.translated(error);
             });
         }),
       );
@@ -182,7 +182,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
       try {
         level.communicator.runSync(collective, inputs, outputs, optionsOf(stage, job, options));
       } catch (error) {
-        throw level.withNames(error);
+        throw level.translated(error);
       }
     }
   }

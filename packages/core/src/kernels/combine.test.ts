@@ -10,7 +10,7 @@ const ops: readonly ElementaryOp[] = ['sum', 'product', 'min', 'max'];
 const grid = accumulators.flatMap((dtype) => ops.map((op) => [op, dtype] as const));
 
 /** Combines all elements of two arrays. */
-function played(kernel: CombineKernel, dtype: DType, a: TypedArray, b: TypedArray): TypedArray {
+function combined(kernel: CombineKernel, dtype: DType, a: TypedArray, b: TypedArray): TypedArray {
   const into = allocate(dtype, a.length);
   kernel(into, 0, a, 0, b, 0, a.length);
   return into;
@@ -25,7 +25,7 @@ describe.each(grid)('the %s kernel of %s', (op, dtype) => {
   it('returns the results of plain arithmetic', () => {
     fc.assert(
       fc.property(pairs, ([a, b]) => {
-        expect([...played(kernel, dtype, a, b)]).toEqual(plainCombine(op, dtype, [a, b]));
+        expect([...combined(kernel, dtype, a, b)]).toEqual(plainCombine(op, dtype, [a, b]));
       }),
     );
   });
@@ -33,7 +33,7 @@ describe.each(grid)('the %s kernel of %s', (op, dtype) => {
   it('returns the same results when it overwrites either operand', () => {
     fc.assert(
       fc.property(pairs, ([a, b]) => {
-        const expected = played(kernel, dtype, a, b);
+        const expected = combined(kernel, dtype, a, b);
         const [overA, overB] = [a.slice(), b.slice()];
         kernel(overA, 0, overA, 0, b, 0, a.length);
         kernel(overB, 0, a, 0, overB, 0, a.length);
@@ -74,18 +74,18 @@ it('the mean kernel sums without dividing', () => {
 
 it('integer kernels wrap around on overflow', () => {
   const two = Int32Array.of(2 ** 31 - 1, -(2 ** 31));
-  expect(played(combineKernel('int32', 'sum'), 'int32', two, Int32Array.of(1, -1))).toEqual(
+  expect(combined(combineKernel('int32', 'sum'), 'int32', two, Int32Array.of(1, -1))).toEqual(
     Int32Array.of(-(2 ** 31), 2 ** 31 - 1),
   );
   const large = Uint32Array.of(0xffffffff);
-  expect(played(combineKernel('uint32', 'product'), 'uint32', large, large)).toEqual(Uint32Array.of(1));
+  expect(combined(combineKernel('uint32', 'product'), 'uint32', large, large)).toEqual(Uint32Array.of(1));
 });
 
 it.each(['min', 'max'] as const)('kernels propagate NaN in a %s, and order -0 below 0', (op) => {
   const a = Float32Array.of(Number.NaN, 1, -0, 0);
   const b = Float32Array.of(1, Number.NaN, 0, -0);
   const zero = op === 'min' ? -0 : 0;
-  expect([...played(combineKernel('float32', op), 'float32', a, b)]).toEqual([Number.NaN, Number.NaN, zero, zero]);
+  expect([...combined(combineKernel('float32', op), 'float32', a, b)]).toEqual([Number.NaN, Number.NaN, zero, zero]);
 });
 
 describe.each(accumulators.filter((dtype) => dtype !== 'bool'))('the divide kernel of %s', (dtype) => {

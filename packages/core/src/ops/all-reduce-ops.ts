@@ -25,9 +25,9 @@ import { CrossDeviceOps } from './cross-device-ops.js';
 import type { Explanation } from './explanation.js';
 import {
   byDevice,
-  type Group,
   isWhollyDense,
   mirrored,
+  type PackingGroup,
   packedBatch,
   refusalOf,
   type ValuesByDevice,
@@ -114,7 +114,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
    */
   #resolution: EngineResolution | undefined;
   readonly #routing: Routing;
-  readonly #groups = new Map<number, Group>();
+  readonly #groups = new Map<number, PackingGroup>();
   /** The topic under which all-reduces are logged. */
   #topic: string | undefined;
 
@@ -290,7 +290,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   // One communicator per size, because values may live on any number of devices.
-  #group(size: number): Group {
+  #group(size: number): PackingGroup {
     const { world, algorithm } = this.#setup;
     const known = this.#groups.get(size);
     if (known) return known;

@@ -14,7 +14,7 @@ import { mirror } from '../values/regroup.js';
 import type { Tensor } from '../values/tensor.js';
 
 /** A group of ranks that are all local. */
-export interface Group {
+export interface PackingGroup {
   readonly communicator: Communicator;
   readonly runner: PackRunner;
   readonly batches: RoutedBatches;
@@ -28,12 +28,12 @@ export interface PackedBatch {
   readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
   readonly inputs: ValuesByDevice;
   readonly packs: readonly RoutedPack[];
-  readonly group: Group;
+  readonly group: PackingGroup;
 }
 
 /** Packs the dense values of a batch for an all-reduce. */
 export function packedBatch(
-  group: Group,
+  group: PackingGroup,
   op: ReduceOp,
   inputs: ValuesByDevice,
   { options }: ResolvedOptions,

@@ -98,19 +98,19 @@ describe('routes, which choose the packing and the algorithm of a value', () => 
     const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
     const routes = vi.fn(byLength);
     const replica = new DrivenCollectives(inner, { routes });
-    const play = (lengths: readonly number[], options = {}) => {
+    const route = (lengths: readonly number[], options = {}) => {
       const own = lengths.map((length) => tensor(new Int32Array(length).fill(7)));
       expect(replica.runSync(replica.allReduce('sum', own, options))).toEqual(own);
     };
-    for (let step = 0; step < 3; step++) play([3, 8, 1, 5]);
+    for (let step = 0; step < 3; step++) route([3, 8, 1, 5]);
     expect(routes).toHaveBeenCalledTimes(1);
     for (const lengths of [
       [3, 8, 1],
       [3, 8, 1, 6],
       [8, 3, 1, 5],
     ])
-      play(lengths);
-    play([3, 8, 1, 5], { bytesPerPack: 4 });
+      route(lengths);
+    route([3, 8, 1, 5], { bytesPerPack: 4 });
     expect(routes).toHaveBeenCalledTimes(5);
   });
 });

@@ -20,7 +20,7 @@ class Noting extends OrderedCommunicator<number> {
   readonly prepared: CheckedCall[] = [];
   readonly kept: boolean[] = [];
   readonly recycled: number[] = [];
-  readonly played: string[] = [];
+  readonly executed: string[] = [];
   readonly ends: { resolve(): void; reject(error: Error): void }[] = [];
   released = 0;
 
@@ -42,7 +42,7 @@ class Noting extends OrderedCommunicator<number> {
   }
 
   protected executeSync({ handle }: PreparedCall<number>): void {
-    this.played.push(`sync ${handle}`);
+    this.executed.push(`sync ${handle}`);
   }
 
   protected override execute({ handle }: PreparedCall<number>): Promise<void> {
@@ -58,7 +58,7 @@ class Noting extends OrderedCommunicator<number> {
   }
 
   #begin(name: string): Promise<void> {
-    this.played.push(name);
+    this.executed.push(name);
     return new Promise((resolve, reject) => this.ends.push({ resolve, reject }));
   }
 }
@@ -66,14 +66,14 @@ class Noting extends OrderedCommunicator<number> {
 /** Plays at once, as an executor does that never waits. */
 class Immediate extends OrderedCommunicator<void> {
   readonly group: Group = new ControllerGroup({ communicator: () => this });
-  plays = 0;
+  executions = 0;
 
   refuses(): undefined {}
 
   protected prepare(): void {}
 
   protected executeSync(): void {
-    this.plays++;
+    this.executions++;
   }
 }
 
@@ -85,7 +85,7 @@ describe('calls of a communicator', () => {
     communicator.runSync(sum, buffer, buffer);
     const call = { dtype: 'float32', length: 3, layout: 0, isShared: false };
     expect(communicator.prepared).toMatchObject([call, call]);
-    expect(communicator.played).toEqual(['sync 1', 'sync 2', 'sync 2']);
+    expect(communicator.executed).toEqual(['sync 1', 'sync 2', 'sync 2']);
     expect(communicator.kept).toEqual([false, true]);
     expect(communicator.recycled).toEqual([1]);
   });
@@ -112,7 +112,7 @@ describe('calls of a communicator', () => {
     const communicator = new Noting();
     communicator.runSync(sum, buffer, buffer);
     communicator.runSync(collective, buffer, buffer, options);
-    expect(communicator.played).toEqual(['sync 1', 'sync 2']);
+    expect(communicator.executed).toEqual(['sync 1', 'sync 2']);
   });
 
   it('execute in order, even after a failed call', async () => {
@@ -120,13 +120,13 @@ describe('calls of a communicator', () => {
     const first = rejection(communicator.run(sum, buffer, buffer));
     const second = communicator.run(sum, [other], [other]);
     const third = communicator.run(sum, buffer, buffer);
-    expect(communicator.played).toEqual(['now 1']);
+    expect(communicator.executed).toEqual(['now 1']);
     communicator.ends[0]?.reject(new Error('lost'));
     expect(await first).toMatchObject({ message: 'lost' });
-    await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2']);
+    await expect.poll(() => communicator.executed).toEqual(['now 1', 'later 2']);
     communicator.ends[1]?.resolve();
     await second;
-    await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2', 'later 3']);
+    await expect.poll(() => communicator.executed).toEqual(['now 1', 'later 2', 'later 3']);
     communicator.ends[2]?.resolve();
     await third;
     communicator.runSync(sum, buffer, buffer);
@@ -145,7 +145,7 @@ describe('calls of a communicator', () => {
     turn.end();
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_ABORTED', operation: 'all-reduce sum' });
     expect(communicator.group.failure?.code).toBe(code);
-    expect(communicator.played).toEqual([]);
+    expect(communicator.executed).toEqual([]);
   });
 
   it('are refused if they are synchronous while another call runs; the error names the local rank', async () => {
@@ -161,7 +161,7 @@ describe('calls of a communicator', () => {
     const communicator = new Immediate(1, [0]);
     const first = communicator.run(sum, buffer, buffer);
     communicator.runSync(sum, buffer, buffer);
-    expect(communicator.plays).toBe(2);
+    expect(communicator.executions).toBe(2);
     expect(communicator.run(sum, buffer, buffer)).toBe(first);
   });
 
@@ -231,7 +231,7 @@ describe('a persistent collective', () => {
     communicator.ends[0]?.resolve();
     await running;
     communicator.runSync(sum, buffer, buffer);
-    expect(communicator.played).toEqual(['sync 1', 'sync 1', 'now 1', 'sync 1']);
+    expect(communicator.executed).toEqual(['sync 1', 'sync 1', 'now 1', 'sync 1']);
     expect(communicator.kept).toEqual([true]);
     expect(communicator.recycled).toEqual([]);
     expect(thrown(() => communicator.persistent(sum, buffer, other))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
@@ -244,9 +244,9 @@ describe('a persistent collective', () => {
     const waiting = persistent.run();
     const busy = { code: 'ERR_COLL_BUSY', rank: 1, operation: 'all-reduce sum' };
     expect(thrown(() => persistent.runSync())).toMatchObject(busy);
-    expect(communicator.played).toEqual([]);
+    expect(communicator.executed).toEqual([]);
     turn.end();
-    await expect.poll(() => communicator.played).toEqual(['later 1']);
+    await expect.poll(() => communicator.executed).toEqual(['later 1']);
     expect(thrown(() => persistent.runSync())).toMatchObject(busy);
     communicator.ends[0]?.resolve();
     await waiting;
@@ -268,7 +268,7 @@ describe('a persistent collective', () => {
     await refusedBy('ERR_COLL_ABORTED', abortable);
     await communicator.close();
     await refusedBy('ERR_COLL_CLOSED', onFloats);
-    expect(communicator.played).toEqual([]);
+    expect(communicator.executed).toEqual([]);
   });
 });
 

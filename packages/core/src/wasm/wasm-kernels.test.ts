@@ -65,7 +65,7 @@ const rooms = arena.reserve(10 * room);
  * Executes a fold that skips the first element. Returns the bytes of all outputs, including some
  * around them.
  */
-function played(engine: keyof typeof kernels, trial: Trial): Uint8Array[] {
+function executed(engine: keyof typeof kernels, trial: Trial): Uint8Array[] {
   const { dtype, op, count, inputs, outputs } = trial;
   const resultDType = op === 'mean' ? quotientOf(dtype) : dtype;
   // Not aligned to a vector.
@@ -105,7 +105,7 @@ it.each(grid)('a WebAssembly kernel returns the bits of the JavaScript kernel fo
       if (op === undefined && inputs > 1) continue;
       for (const divisor of op === 'mean' ? [1, 2, 3, 7, 8] : [4]) {
         const trial = { dtype, op, divisor, count, inputs, outputs };
-        const [wasm, javascript] = [played('wasm', trial), played('javascript', trial)];
+        const [wasm, javascript] = [executed('wasm', trial), executed('javascript', trial)];
         // Compared here, because the test runner takes long for so many bytes.
         const odd = wasm.findIndex((bytes, index) => bytes.some((byte, at) => byte !== javascript[index]?.[at]));
         expect([trial, odd]).toEqual([trial, -1]);

@@ -138,7 +138,7 @@ export class SpecPlan {
     return entries.flatMap((entry, number) => {
       const indices = [...takers.keys()].filter((index) => takers[index] === number);
       if (indices.length === 0) return [];
-      this.#requirePlayable(entry, number, ranks);
+      this.#requireExecutable(entry, number, ranks);
       this.#noteStandIns(entry, values[indices[0] as number] as Tensor);
       const first = variants.findIndex((variant) => variant.entry === entry);
       const groups = variants.filter((variant) => variant.entry === entry).length;
@@ -174,7 +174,7 @@ export class SpecPlan {
     };
   }
 
-  #requirePlayable(entry: AllReduceSpec, number: number, ranks: number): void {
+  #requireExecutable(entry: AllReduceSpec, number: number, ranks: number): void {
     const title = titleOf(entry, number);
     const workers = this.workersOf(ranks);
     requireFit(entry, workers, title);

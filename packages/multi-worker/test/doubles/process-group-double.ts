@@ -26,7 +26,7 @@ export interface DoubleOptions {
   /** Default: all on shared memory. */
   readonly transport?: Link['transport'];
   /** Told of every collective that was carried out. */
-  readonly played?: (collective: Collective, algorithm: string, length: number) => void;
+  readonly executed?: (collective: Collective, algorithm: string, length: number) => void;
 }
 
 /** Doubles of the members of a group of processes: all of them in this thread, which meet as promises. None of them can block. */
@@ -48,12 +48,12 @@ class Room {
   readonly size: number;
   readonly meeting: Meeting<Call, undefined>;
   failure: CollError | undefined;
-  readonly #played: DoubleOptions['played'];
+  readonly #executed: DoubleOptions['executed'];
 
-  constructor(size: number, { played }: DoubleOptions) {
+  constructor(size: number, { executed }: DoubleOptions) {
     this.size = size;
-    this.#played = played;
-    this.meeting = new Meeting(size, (calls) => this.#play(calls));
+    this.#executed = executed;
+    this.meeting = new Meeting(size, (calls) => this.#execute(calls));
   }
 
   fail(error: CollError): void {
@@ -61,7 +61,7 @@ class Room {
     this.meeting.fail(this.failure);
   }
 
-  async #play(calls: readonly Call[]): Promise<readonly undefined[]> {
+  async #execute(calls: readonly Call[]): Promise<readonly undefined[]> {
     if (this.failure) throw this.failure;
     const [{ collective, algorithm, input, output }] = calls as readonly [Call];
     const odd = calls.findIndex((call) => descriptorOf(call) !== descriptorOf(calls[0] as Call));
@@ -76,7 +76,7 @@ class Room {
       calls.map((call) => call.input),
       calls.map((call) => call.output),
     );
-    this.#played?.(collective, algorithm.name, Math.max(input.data.length, output.data.length));
+    this.#executed?.(collective, algorithm.name, Math.max(input.data.length, output.data.length));
     return calls.map(() => undefined);
   }
 }

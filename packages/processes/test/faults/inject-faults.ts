@@ -1,7 +1,7 @@
 import { TcpStoreServer } from '@coll/rendezvous';
 import { freePort } from '../../../rendezvous/test/free-port.ts';
-import { playScenario } from './play-scenario.ts';
 import { RankPool } from './rank-pool.ts';
+import { runScenario } from './run-scenario.ts';
 import { isSilent, type Scenario, scenarioOf } from './scenario.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 
@@ -11,7 +11,7 @@ export interface Finding extends Verdict {
 }
 
 /**
- * Plays the scenarios of some seeds one after the other, with the same processes as far as they live. Where a member falls silent,
+ * Runs the scenarios of some seeds one after the other, with the same processes as far as they live. Where a member falls silent,
  * the others wait for it so long.
  */
 export async function* injectFaults(seeds: Iterable<number>, heartbeatSeconds = 1.5): AsyncGenerator<Finding> {
@@ -24,9 +24,9 @@ export async function* injectFaults(seeds: Iterable<number>, heartbeatSeconds = 
     const drawn = scenarioOf(seed);
     const scenario = isSilent(drawn.fault) ? { ...drawn, heartbeatSeconds } : drawn;
     // Whatever is loaded when it is first needed is there before anything is counted.
-    if (generation === 0) await playScenario(pool, { ...scenarioOf(0), size: 5 }, generation++, store);
+    if (generation === 0) await runScenario(pool, { ...scenarioOf(0), size: 5 }, generation++, store);
     const address = scenario.fault === 'keeper' ? `tcp://127.0.0.1:${await freePort()}` : store.address;
-    const played = await playScenario(pool, scenario, generation++, { ...store, address });
-    yield { scenario, ...verdictOf(scenario, played) };
+    const run = await runScenario(pool, scenario, generation++, { ...store, address });
+    yield { scenario, ...verdictOf(scenario, run) };
   }
 }

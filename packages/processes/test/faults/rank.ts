@@ -50,7 +50,7 @@ async function take(task: Task): Promise<Report> {
   await collectGarbage();
   const before = resourcesOfThisProcess();
   const part = new Part(task);
-  await part.play();
+  await part.run();
   const closing = nowMillis();
   await part.close();
   const closeMillis = nowMillis() - closing;
@@ -104,7 +104,7 @@ class Part {
   }
 
   /** Opens the group, and calls until something goes wrong, or all calls are made. */
-  async play(): Promise<void> {
+  async run(): Promise<void> {
     const { scenario } = this.#task;
     try {
       this.#group = await this.#open();

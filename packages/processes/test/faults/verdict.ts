@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import type { ErrorCode } from '@coll/core';
 import type { Report, Seen } from './messages.ts';
-import type { Outcome, Played } from './play-scenario.ts';
 import { leakBetween } from './resources.ts';
+import type { Outcome, ScenarioRun } from './run-scenario.ts';
 import { disagreements, endsProcess, type Fault, isSilent, type Scenario } from './scenario.ts';
 
 /** What the members must see. */
@@ -61,7 +61,7 @@ export interface Verdict {
 // An error that is reported at once must arrive within this time, on a busy machine, too.
 const promptMillis = 10_000;
 
-export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Played): Verdict {
+export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: ScenarioRun): Verdict {
   const problems: string[] = [];
   const millis: number[] = [];
   outcomes.forEach((outcome, rank) => {

@@ -74,7 +74,7 @@ export class ReplicaScheduler {
     signal?.addEventListener('abort', abort);
     try {
       for (const replica of this.#replicas) {
-        if (!this.#failure) void this.#play(replica, call);
+        if (!this.#failure) void this.#runReplica(replica, call);
         await this.#until(() => this.#isQuiet(replica));
       }
       await this.#until(() => this.#isAtRest());
@@ -98,7 +98,7 @@ export class ReplicaScheduler {
     this.#change();
   }
 
-  async #play(replica: Replica, call: (place: number) => unknown): Promise<void> {
+  async #runReplica(replica: Replica, call: (place: number) => unknown): Promise<void> {
     try {
       replica.result = await call(replica.place);
     } catch (error) {

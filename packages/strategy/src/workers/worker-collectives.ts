@@ -153,7 +153,7 @@ export class WorkerCollectives implements WorkerGroup {
   failure(): Error | undefined {
     const failure = this.#ops?.group?.failure?.();
     if (!failure) return undefined;
-    return RankNames.ofWorkers(this.size, this.#options.devices.length).withNames(failure) as Error;
+    return RankNames.ofWorkers(this.size, this.#options.devices.length).translated(failure) as Error;
   }
 
   /** Ends the communication with an error, for all workers. */

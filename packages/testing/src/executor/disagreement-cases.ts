@@ -8,7 +8,7 @@ import {
   UnavailableError,
   ValueError,
 } from '@coll/core';
-import type { Call, CallOptions, Group, GroupMember, Outcome } from '../group.js';
+import type { Call, CallOptions, GroupMember, Outcome, TestGroup } from '../group.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall, Untouched } from './good-call.js';
@@ -77,7 +77,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
         goodCall(subject.size, member, { ...(index === oddAt ? odd : usual), options }),
       );
       const untouched = new Untouched(calls);
-      const outcomes = await playOne(group, calls);
+      const outcomes = await executeOne(group, calls);
       assertSameError(`member ${oddAt} of ${members.length}, which asks for something else,`, outcomes, expected);
       // With two members, either may be the odd one.
       if (members.length > 2) assertNames(outcomes[0], members[oddAt] as GroupMember);
@@ -97,11 +97,13 @@ function refuseAlone(damage: CallOptions, expected: ExpectedError): ExecutorCase
     await subject.onNewGroups(async (group, mode) => {
       const last = group.members.at(-1) as GroupMember;
       const options = { mode, timeoutSeconds: 60 };
-      const [refused] = await last.play([goodCall(subject.size, last, { ...sum, options: { ...options, ...damage } })]);
+      const [refused] = await last.execute([
+        goodCall(subject.size, last, { ...sum, options: { ...options, ...damage } }),
+      ]);
       assertError('the call of the last member alone', refused, { class: CollError });
       const calls = group.members.map((member) => goodCall(subject.size, member, { ...sum, options }));
       const untouched = new Untouched(calls);
-      const outcomes = await playOne(group, calls);
+      const outcomes = await executeOne(group, calls);
       assertSameError('the call after one that only the last member has made', outcomes, expected);
       assertNames(outcomes[0], last);
       untouched.assert('after a call that only one member has made');
@@ -126,8 +128,8 @@ async function canRun(subject: Subject, requests: readonly GoodRequest[]): Promi
   return refusals.every((refusal) => refusal === undefined);
 }
 
-async function playOne(group: Group, calls: readonly Call[]): Promise<Outcome[]> {
-  const outcomes = await group.playEach((_, index) => [calls[index] as Call]);
+async function executeOne(group: TestGroup, calls: readonly Call[]): Promise<Outcome[]> {
+  const outcomes = await group.executeEach((_, index) => [calls[index] as Call]);
   return outcomes.map(([outcome]) => outcome);
 }
 
@@ -148,9 +150,9 @@ function assertNames(outcome: Outcome, { localRanks }: GroupMember): void {
   assert.match(message, new RegExp(`\\brank ${rank}\\b`), 'the message names the odd rank');
 }
 
-async function assertFailed(group: Group, { size }: Subject): Promise<void> {
+async function assertFailed(group: TestGroup, { size }: Subject): Promise<void> {
   const options = { timeoutSeconds: 60 };
-  const outcomes = await playOne(
+  const outcomes = await executeOne(
     group,
     group.members.map((member) => goodCall(size, member, { ...sum, options })),
   );
@@ -165,7 +167,7 @@ async function failsWhatIsBehind(subject: Subject): Promise<void> {
   const { members } = group;
   if (members.length < 2) return;
   const options = { timeoutSeconds: 60 };
-  const outcomes = await group.playEach((member, index) => [
+  const outcomes = await group.executeEach((member, index) => [
     goodCall(subject.size, member, { ...sum, block: index === 0 ? 3 : 4, options }),
     goodCall(subject.size, member, { ...sum, block: 1, options }),
   ]);
@@ -195,6 +197,6 @@ function share(placeOf: (index: number, size: number) => { input: number; output
       const sharedAt = { input: base + input, output: base + output };
       return goodCall(subject.size, member, { ...sum, options: { timeoutSeconds: 60, sharedAt } });
     });
-    assertSameError('one buffer given twice', await playOne(group, calls), sharedMemory);
+    assertSameError('one buffer given twice', await executeOne(group, calls), sharedMemory);
   });
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { AbortedError, type CollError, RuntimeError, ValueError } from '@coll/core';
 import { nameOf } from '@coll/core/plugin';
 import { hasBlocks } from '@coll/core/schedule';
-import type { Call, CallOptions, Group, GroupMember, Outcome } from '../group.js';
-import { abortReason } from '../play-calls.js';
+import { abortReason } from '../execute-calls.js';
+import type { Call, CallOptions, GroupMember, Outcome, TestGroup } from '../group.js';
 import { oneOfEach, rooted } from './collectives.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting } from './executor-case.js';
@@ -34,7 +34,7 @@ export const refusalCases: ExecutorCases = {
  * others, which make a call that was aborted before it begins.
  */
 interface Attempt {
-  readonly group: Group;
+  readonly group: TestGroup;
   readonly title: string;
   readonly member: GroupMember;
   readonly call: Call;
@@ -140,19 +140,19 @@ async function refusesWhenClosed(subject: Subject): Promise<void> {
 
 async function attempt({ group, title, member, call, expected }: Attempt): Promise<CollError> {
   const untouched = new Untouched([call]);
-  const [[outcome]] = (await Promise.all([member.play([call]), ...refusedByOthers(group, member)])) as [Outcome[]];
+  const [[outcome]] = (await Promise.all([member.execute([call]), ...refusedByOthers(group, member)])) as [Outcome[]];
   untouched.assert(title);
   return assertError(title, outcome, expected);
 }
 
 /** Calls that the other members refuse, too, so that the members' calls still match. */
-function refusedByOthers({ size, members }: Group, member: GroupMember): Promise<readonly Outcome[]>[] {
+function refusedByOthers({ size, members }: TestGroup, member: GroupMember): Promise<readonly Outcome[]>[] {
   const options: CallOptions = { abort: 'before' };
   const call = (other: GroupMember) =>
     goodCall(size, other, { collective: { kind: 'all-reduce', op: 'sum' }, options });
-  return members.filter((other) => other !== member).map((other) => other.play([call(other)]));
+  return members.filter((other) => other !== member).map((other) => other.execute([call(other)]));
 }
 
-function modesOf({ canBlock }: Group): readonly NonNullable<CallOptions['mode']>[] {
+function modesOf({ canBlock }: TestGroup): readonly NonNullable<CallOptions['mode']>[] {
   return canBlock ? ['run', 'runSync'] : ['run'];
 }

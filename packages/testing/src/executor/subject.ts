@@ -10,7 +10,7 @@ import {
 } from '@coll/core';
 import { nameOf, outputDType, outputLength } from '@coll/core/plugin';
 import type { Schedule } from '@coll/core/schedule';
-import { type Call, type CallOptions, type Group, type OpenGroup, partOf } from '../group.js';
+import { type Call, type CallOptions, type OpenGroup, partOf, type TestGroup } from '../group.js';
 import type { Flavour } from '../oracle/contributions.js';
 import { expectedOutputs } from '../oracle/expected-outputs.js';
 import type { Plain } from '../oracle/plain-arithmetic.js';
@@ -41,7 +41,7 @@ export class Subject {
   readonly #kinds: readonly CollectiveKind[];
   readonly #refusals = new Map<string, Promise<string | undefined>>();
   readonly #schedules = new Map<string, Schedule>();
-  #group: Promise<Group> | undefined;
+  #group: Promise<TestGroup> | undefined;
 
   constructor({ open, algorithm, size, kinds }: SubjectOptions) {
     this.#open = open;
@@ -51,13 +51,13 @@ export class Subject {
   }
 
   /** Returns the group that most cases share, and opens it if necessary. */
-  group(): Promise<Group> {
+  group(): Promise<TestGroup> {
     this.#group ??= this.another();
     return this.#group;
   }
 
   /** Opens a group for a single case, which may break it. */
-  async another(): Promise<Group> {
+  async another(): Promise<TestGroup> {
     const group = await this.#open(this.algorithm, this.size);
     assert.equal(group.size, this.size, `the group has ${group.size} ranks`);
     return group;
@@ -84,7 +84,7 @@ export class Subject {
    * Runs a check of members that wait for each other, on a new group for each way to call. With
    * many ranks there is one way, which blocks if members can block.
    */
-  async onNewGroups(check: (group: Group, mode: NonNullable<CallOptions['mode']>) => Promise<void>): Promise<void> {
+  async onNewGroups(check: (group: TestGroup, mode: NonNullable<CallOptions['mode']>) => Promise<void>): Promise<void> {
     const { canBlock } = await this.group();
     const modes = canBlock ? (['run', 'runSync'] as const) : (['run'] as const);
     for (const mode of this.hasManyRanks ? modes.slice(-1) : modes) {
@@ -118,7 +118,7 @@ export class Subject {
       const asked = { ...trial, flavour: this.#flavourOf(trial.flavour ?? 'rough'), options };
       prepared.push(await PreparedTrial.prepare(asked, this.size, refusals[index], expect));
     }
-    const outcomes = await group.playEach((member, at) =>
+    const outcomes = await group.executeEach((member, at) =>
       prepared.map(({ call }, index) => arrange(partOf(call, member), at, index)),
     );
     prepared.forEach((trial, index) => {

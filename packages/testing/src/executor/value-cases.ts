@@ -12,7 +12,7 @@ import type { Trial } from './trial.js';
 export const scheduleCases: ExecutorCases = {
   'supports every root': caseFor(hasAny('reduce', 'broadcast', 'gather', 'scatter'), servesEveryRoot),
   'supports every length': servesEveryLength,
-  'processes long buffers': playsLongBuffers,
+  'processes long buffers': executesLongBuffers,
 };
 
 /** Tests that results are correct to the bit for every dtype and op. */
@@ -58,7 +58,7 @@ async function servesEveryLength(subject: Subject): Promise<void> {
 
 // Lengths that exceed the blocks in which executors process a buffer, and are not multiples of
 // their size. Shorter for many ranks, which divide a buffer between them anyway.
-async function playsLongBuffers(subject: Subject): Promise<void> {
+async function executesLongBuffers(subject: Subject): Promise<void> {
   const [root, length] = [subject.size - 1, subject.size <= 4 ? 20_011 : 5000];
   const mean = subject.among([{ kind: 'all-reduce', op: 'mean' }]);
   await subject.check([

@@ -7,8 +7,8 @@ import {
   RuntimeError,
   UnavailableError,
 } from '@coll/core';
-import type { Call, CallOptions, Group, GroupMember, Outcome } from '../group.js';
-import { abortReason } from '../play-calls.js';
+import { abortReason } from '../execute-calls.js';
+import type { Call, CallOptions, GroupMember, Outcome, TestGroup } from '../group.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall } from './good-call.js';
@@ -44,7 +44,7 @@ const aborted: ExpectedError = { class: AbortedError, code: 'ERR_COLL_ABORTED' }
 type Mode = NonNullable<CallOptions['mode']>;
 
 /** Runs the check once per calling mode, each time on a new group of several members. */
-function withMembers(run: (group: Group, mode: Mode) => Promise<void>): ExecutorCase {
+function withMembers(run: (group: TestGroup, mode: Mode) => Promise<void>): ExecutorCase {
   const appliesTo = (setting: Setting) => severalMembers(setting) && setting.kinds.includes('all-reduce');
   return caseFor(appliesTo, async (subject) => {
     if (subject.size === 1 || subject.among([sum.collective]).length === 0) return;
@@ -53,9 +53,9 @@ function withMembers(run: (group: Group, mode: Mode) => Promise<void>): Executor
 }
 
 /** Makes the call of one member. If the call succeeds, checks its result. */
-async function call(group: Group, member: GroupMember, options: CallOptions): Promise<Outcome> {
+async function call(group: TestGroup, member: GroupMember, options: CallOptions): Promise<Outcome> {
   const part = goodCall(group.size, member, { ...sum, options });
-  const [outcome] = await member.play([part]);
+  const [outcome] = await member.execute([part]);
   if (!outcome) assertSums(group.size, part);
   return outcome;
 }
@@ -76,7 +76,7 @@ const longest = 60;
 // A short delay, so that the other members are probably waiting already. If not, the outcome is the same.
 const moment = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
 
-async function waitsForLate(group: Group, mode: Mode): Promise<void> {
+async function waitsForLate(group: TestGroup, mode: Mode): Promise<void> {
   for (const timeoutSeconds of [undefined, null, 0, 30]) {
     const options = { mode, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
     const early = call(group, group.members[0] as GroupMember, options);
@@ -87,7 +87,7 @@ async function waitsForLate(group: Group, mode: Mode): Promise<void> {
   }
 }
 
-async function namesMissing(group: Group, mode: Mode): Promise<void> {
+async function namesMissing(group: TestGroup, mode: Mode): Promise<void> {
   const { members } = group;
   const isMissing = (index: number) => (mode === 'run' ? index > 0 && index > members.length - 3 : index === 0);
   const present = members.filter((_, index) => !isMissing(index));
@@ -109,7 +109,7 @@ async function namesMissing(group: Group, mode: Mode): Promise<void> {
     assertError('arriving after the deadline of other members', outcome, { class: CollError });
 }
 
-async function wakesWhenLeft(group: Group, mode: Mode): Promise<void> {
+async function wakesWhenLeft(group: TestGroup, mode: Mode): Promise<void> {
   const leaver = group.members.at(-1) as GroupMember;
   const waiting = group.members.slice(0, -1).map((member) => call(group, member, { mode, timeoutSeconds: longest }));
   await moment();
@@ -117,7 +117,7 @@ async function wakesWhenLeft(group: Group, mode: Mode): Promise<void> {
   assertLost(await Promise.all(waiting), leaver, ['ERR_COLL_CLOSED', 'ERR_COLL_PEER_FAILED']);
 }
 
-async function wakesWhenCrashed(group: Group, mode: Mode): Promise<void> {
+async function wakesWhenCrashed(group: TestGroup, mode: Mode): Promise<void> {
   const victim = group.members.at(-1) as GroupMember;
   if (!victim.crash) return;
   const waiting = group.members.slice(0, -1).map((member) => call(group, member, { mode, timeoutSeconds: longest }));
@@ -136,7 +136,7 @@ function assertLost(outcomes: readonly Outcome[], { localRanks }: GroupMember, c
   }
 }
 
-async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
+async function endsWhenClosed(group: TestGroup, mode: Mode): Promise<void> {
   // A blocked thread cannot close its member.
   if (mode === 'runSync') return;
   const [member] = group.members as readonly [GroupMember];
@@ -147,7 +147,7 @@ async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
 }
 
 function endsWhenAborted(abort: 'at once' | 'later') {
-  return async (group: Group, mode: Mode): Promise<void> => {
+  return async (group: TestGroup, mode: Mode): Promise<void> => {
     const [aborter, ...others] = group.members.slice(0, -1) as [GroupMember, ...GroupMember[]];
     // The aborting member does not block its thread, because a signal cannot reach a blocked
     // thread. The other members may block.
@@ -161,12 +161,12 @@ function endsWhenAborted(abort: 'at once' | 'later') {
   };
 }
 
-async function failsBehindAborted(group: Group, mode: Mode): Promise<void> {
+async function failsBehindAborted(group: TestGroup, mode: Mode): Promise<void> {
   if (mode === 'runSync') return;
   const [member] = group.members as readonly [GroupMember];
   const own = (options: CallOptions) => goodCall(group.size, member, { ...sum, options });
   const calls = [own({ timeoutSeconds: longest, abort: 'later' }), own({ timeoutSeconds: longest })];
-  const [first, second] = await member.play(calls);
+  const [first, second] = await member.execute(calls);
   assertError('an aborted call', first, aborted);
   assertError('the call behind an aborted one', second, { class: CollError });
 }

@@ -34,7 +34,7 @@ export function expectedOutputs(question: Question): (readonly Plain[] | undefin
   const { collective, dtype, inputs } = question;
   const schedule = question.schedule ?? inRankOrder(collective, inputs.length);
   const places = startOf(question, schedule);
-  for (const round of schedule.rounds) playRound(question, places, round);
+  for (const round of schedule.rounds) applyRound(question, places, round);
   const finish = finisher(dtype, opOf(collective), inputs.length);
   const stored = new Map<Piece | undefined, Piece>();
   const storedPiece = (piece: Piece | undefined): Piece => {
@@ -99,7 +99,7 @@ function cut(values: Piece, pieces: number): Piece[] {
   return Array.from({ length: pieces }, (_, piece) => values.slice(piece * size, (piece + 1) * size));
 }
 
-function playRound({ collective, dtype }: Question, places: Places, round: Round): void {
+function applyRound({ collective, dtype }: Question, places: Places, round: Round): void {
   const combine = combiner(dtype, opOf(collective) ?? 'sum');
   const join = (a: Piece, b: Piece): Piece => a.map((value, index) => combine(value, b[index] as Plain));
   const results = stepsOf(round).map(({ to, chunk, operands }) => {

@@ -66,7 +66,7 @@ export function sizeOf(ratio: number): number {
 }
 
 /** The rows of one suite and size. */
-export interface Group {
+export interface RowGroup {
   readonly rows: number;
   /** The geometric mean of the rows' ratios. */
   readonly ratio: number;
@@ -77,7 +77,7 @@ export interface Group {
 }
 
 /** @throws RangeError without rows */
-export function groupOf(changes: readonly Change[]): Group {
+export function groupOf(changes: readonly Change[]): RowGroup {
   const byPairing = [0, 1].map((pairing) => changes.map(({ sameBuild }) => sameBuild[pairing] as number));
   return {
     rows: changes.length,
@@ -88,6 +88,6 @@ export function groupOf(changes: readonly Change[]): Group {
 }
 
 /** Whether a row differs by more than series of the same build do in any row of its group. */
-export function isDifferent({ ratio }: Change, { mostNoise }: Group): boolean {
+export function isDifferent({ ratio }: Change, { mostNoise }: RowGroup): boolean {
   return sizeOf(ratio) > mostNoise;
 }

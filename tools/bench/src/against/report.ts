@@ -3,7 +3,7 @@ import type { CaseRow } from '../report/row.js';
 import { type Column, tableOf } from '../report/table.js';
 import { formatBytes } from '../sizes.js';
 import { executorOf } from '../trial.js';
-import { type Change, type Comparison, type Group, groupOf, isDifferent, sizeOf } from './comparison.js';
+import { type Change, type Comparison, groupOf, isDifferent, type RowGroup, sizeOf } from './comparison.js';
 
 /** A case at one size in both builds; one line of JSON. */
 export type ComparedRow = CaseRow & (Comparison | { readonly failure: string });
@@ -17,7 +17,7 @@ interface RowsOfGroup {
   readonly suite: string;
   readonly bytes: number;
   readonly rows: readonly MeasuredRow[];
-  readonly groups: Readonly<Record<Statistic, Group>>;
+  readonly groups: Readonly<Record<Statistic, RowGroup>>;
 }
 
 /**

@@ -7,8 +7,8 @@ import { isFromOutside, type Scenario } from './scenario.ts';
 /** What became of a rank: its report, or its end; `hung` where neither came. */
 export type Outcome = Report | 'ended' | 'hung';
 
-/** A scenario that was played. */
-export interface Played {
+/** The outcomes of a scenario. */
+export interface ScenarioRun {
   readonly outcomes: readonly Outcome[];
   /** When the program did what goes wrong, if it did. */
   readonly faultAtMillis: number | undefined;
@@ -17,13 +17,13 @@ export interface Played {
 // More than the longest wait of a rank.
 const limitMillis = 90_000;
 
-/** Plays a scenario with the processes of a pool, as a group of a generation of its own. */
-export async function playScenario(
+/** Runs a scenario with the processes of a pool, as a group of a generation of its own. */
+export async function runScenario(
   pool: RankPool,
   scenario: Scenario,
   generation: number,
   store: Task['store'],
-): Promise<Played> {
+): Promise<ScenarioRun> {
   const network = new NetworkDouble();
   const children = await pool.take(scenario.size);
   let begun = 0;

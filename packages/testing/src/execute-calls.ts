@@ -4,8 +4,8 @@ import type { Call, Outcome } from './group.js';
 /** The reason of the signals that the option `abort` aborts. */
 export const abortReason = 'the caller aborted the call';
 
-/** Makes calls on a communicator, as specified by `GroupMember.play`. */
-export async function playCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {
+/** Makes calls on a communicator, as specified by `GroupMember.execute`. */
+export async function executeCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {
   const outcomes: Promise<Outcome>[] = [];
   for (const call of calls) {
     // Waits, because a blocking call is an error while other calls of this rank are in flight.
