@@ -216,6 +216,7 @@ function standsInPlace(collective: Collective, size: number, rank: number, input
   return input.dtype === output.dtype && input.data.byteOffset === output.data.byteOffset + shift;
 }
 
+/** A collective whose local ranks may use the same memory. */
 interface ClashCheck {
   readonly collective: Collective;
   readonly localRanks: readonly number[];
@@ -223,21 +224,23 @@ interface ClashCheck {
   readonly isShared: boolean;
 }
 
-function refuseClashes(
+/** @throws ValueError if a local rank writes memory that another one uses */
+export function refuseClashes(
   { collective, localRanks, isShared }: ClashCheck,
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
 ): void {
-  localRanks.forEach((rank, index) => {
-    if (!writes(collective, rank)) return;
-    const output = outputs[index] as Tensor;
-    const clash = localRanks.findIndex((other, position) => {
-      if (position === index) return false;
-      return (
-        (reads(collective, other) && overlaps(output.data, (inputs[position] as Tensor).data)) ||
-        (!isShared && writes(collective, other) && overlaps(output.data, (outputs[position] as Tensor).data))
-      );
-    });
-    if (clash >= 0) throw clashError(nameOf(collective), rank, localRanks[clash] as number);
-  });
+  for (let index = 0; index < localRanks.length; index++) {
+    const rank = localRanks[index] as number;
+    if (!writes(collective, rank)) continue;
+    const { data } = outputs[index] as Tensor;
+    for (let position = 0; position < localRanks.length; position++) {
+      const other = localRanks[position] as number;
+      if (position === index) continue;
+      const isClash =
+        (reads(collective, other) && overlaps(data, (inputs[position] as Tensor).data)) ||
+        (!isShared && writes(collective, other) && overlaps(data, (outputs[position] as Tensor).data));
+      if (isClash) throw clashError(nameOf(collective), rank, other);
+    }
+  }
 }

@@ -5,7 +5,8 @@ import { jsEngine } from '../js/js-engine.js';
 import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
-import { type DenseBatch, perReplica, type ValueLists } from '../replicas/batch.js';
+import { areAlike, type DenseBatch, perReplica, type ValueLists } from '../replicas/batch.js';
+import { SmallReduces } from '../replicas/small-reduces.js';
 import { optionsAt, partOf, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import { drive, type Work } from '../runtime/drive.js';
@@ -30,12 +31,13 @@ import {
   type PackingGroup,
   packedBatch,
   refusalOf,
+  smallWorkOf,
   type ValuesByDevice,
   workOf,
 } from './packed-batch.js';
 import { type ReadyPair, requireReducible } from './reducible.js';
 
-type DenseValues = Pick<DenseBatch, 'request' | 'inputs' | 'into'>;
+type DenseValues = Pick<DenseBatch, 'request' | 'inputs' | 'into' | 'isRepeated'>;
 
 export interface AllReduceOptions extends PackingOptions {
   /**
@@ -149,9 +151,9 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
-    const values = perReplica(batch.inputs);
-    this.inReplicaNumbers(() => values.forEach(requireReducible));
-    if (values.some((value) => this.#setup.refuses?.([value, value]) !== undefined)) return undefined;
+    if (!areAlike(batch.inputs)) this.inReplicaNumbers(() => perReplica(batch.inputs).forEach(requireReducible));
+    const isRefused = (value: DistributedValues<Tensor>) => this.#setup.refuses?.([value, value]) !== undefined;
+    if (this.#setup.refuses && perReplica(batch.inputs).some(isRefused)) return undefined;
     const work = this.#describe(batch, call);
     return typeof work === 'string' ? undefined : work;
   }
@@ -264,12 +266,12 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   /** The all-reduce of values on their devices, or the reason why the communicator refuses it. */
-  #describe({ request, inputs, into }: DenseValues, call: ResolvedOptions): Work<ValuesByDevice> | string {
+  #describe({ request, inputs, into, isRepeated }: DenseValues, call: ResolvedOptions): Work<ValuesByDevice> | string {
     const packed = packedBatch(this.#group(inputs.length), request.op, inputs, call);
     const refused = refusalOf(packed);
     if (refused !== undefined) return refused;
     this.#tell(inputs, packed.packs.length);
-    return workOf(packed, call, into);
+    return (isRepeated ? undefined : smallWorkOf(packed, call, into)) ?? workOf(packed, call, into);
   }
 
   #tell(perDevice: ValuesByDevice, packs: number): void {
@@ -298,7 +300,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     const engine = fitsWorld ? world.communicator(algorithm) : this.#engineFor(size).communicator(size, algorithm);
     const communicator = communicatorOf(this.#setup, size, engine);
     const batches = new RoutedBatches(size, this.#routing);
-    const made = { communicator, runner: new PackRunner(communicator), batches };
+    const made = { communicator, runner: new PackRunner(communicator), batches, small: new SmallReduces(communicator) };
     this.#groups.set(size, made);
     return made;
   }

@@ -1,9 +1,11 @@
-import { type Collective, collectiveOp } from '../collectives/collective.js';
+import { refuseClashes } from '../collectives/buffers.js';
+import { type Collective, type CollectiveOp, collectiveOp } from '../collectives/collective.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { PackRunner } from '../packing/pack-runner.js';
 import type { RoutedBatches, RoutedPack } from '../packing/routes.js';
 import type { Batch } from '../replicas/batch.js';
 import { resultsFor } from '../replicas/results.js';
+import { canBeCopied, type SmallReduces } from '../replicas/small-reduces.js';
 import type { ResolvedOptions } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import type { Work } from '../runtime/drive.js';
@@ -18,6 +20,9 @@ export interface PackingGroup {
   readonly communicator: Communicator;
   readonly runner: PackRunner;
   readonly batches: RoutedBatches;
+  readonly small: SmallReduces;
+  /** The latest packs and op that the communicator does not refuse. */
+  allowed?: { readonly packs: readonly RoutedPack[]; readonly op: CollectiveOp };
 }
 
 /** For each device, its dense values or their results. */
@@ -58,14 +63,49 @@ export function workOf(
   );
   const finish = () => {
     separate();
-    return outputs.map((results, rank) => onDeviceOf(inputs[rank] as readonly Tensor[], results));
+    return onDevices(inputs, outputs);
   };
   const isRepeatable = !call.targets && into !== undefined && !into.includes(undefined);
   return { on: group.communicator, runs, finish, isRepeatable };
 }
 
+/** The work of a batch with one small value per device, on a copy; undefined for any other batch. */
+export function smallWorkOf(
+  { collective, inputs, packs, group }: PackedBatch,
+  call: ResolvedOptions,
+  into: Batch['into'],
+): Work<ValuesByDevice> | undefined {
+  const { op } = collective;
+  const values: Tensor[] = [];
+  for (let rank = 0; rank < inputs.length; rank++) {
+    const [value, ...others] = inputs[rank] as readonly [Tensor, ...Tensor[]];
+    const result = call.targets ? call.targets[0]?.[rank] : into?.[rank]?.[0];
+    if (others.length > 0 || !canBeCopied(op, value, result)) return undefined;
+    values.push(value);
+  }
+  if (call.names) return undefined;
+  const outputs = resultsOf(collective, inputs, call, into);
+  const results: Tensor[] = [];
+  for (const [result] of outputs) results.push(result as Tensor);
+  // Memory in the options of `reduce` has been compared with all values.
+  const { localRanks } = group.communicator;
+  if (into) refuseClashes({ collective, localRanks, isShared: false }, values, results);
+  const { bytesPerPack, timeoutSeconds, checkCalls } = call.options;
+  const request = { op, form: '', purpose: undefined, announced: undefined, bytesPerPack, timeoutSeconds, checkCalls };
+  const { on, runs, finish } = group.small.work(values, results, request, call, (copies) => {
+    const lists = copies.map((copy) => [copy]);
+    return group.runner.runsOf(collective, packs, [lists, lists], false, undefined).runs;
+  });
+  const finishAll = () => {
+    finish();
+    return onDevices(inputs, outputs);
+  };
+  return { on, runs, finish: finishAll };
+}
+
 /** The reason why the communicator refuses a dtype or algorithm variant of the batch; undefined if it refuses none. */
 export function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
+  if (group.allowed?.packs === packs && group.allowed.op === collective.op) return undefined;
   let asked: { readonly variant: number; readonly dtype: DType } | undefined;
   for (const { variant, pieces } of packs) {
     const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
@@ -74,6 +114,7 @@ export function refusalOf({ collective, inputs: [first = []], packs, group }: Pa
     const refused = group.communicator.refuses({ ...collective, variant }, dtype);
     if (refused !== undefined) return refused;
   }
+  group.allowed = { packs, op: collective.op };
   return undefined;
 }
 
@@ -82,20 +123,38 @@ export function isWhollyDense(value: DistributedValues<Value>): value is Distrib
 }
 
 export function byDevice(values: readonly DistributedValues<Tensor>[]): ValuesByDevice {
-  const devices = (values[0] as DistributedValues<Tensor>).values;
-  return devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
+  const devices = (values[0] as DistributedValues<Tensor>).values.length;
+  const lists: Tensor[][] = [];
+  for (let device = 0; device < devices; device++) {
+    const list: Tensor[] = [];
+    for (const value of values) list.push(value.values[device] as Tensor);
+    lists.push(list);
+  }
+  return lists;
 }
 
 /** Views of the results on the devices of the values. */
-function onDeviceOf(values: readonly Tensor[], results: readonly Tensor[]): readonly Tensor[] {
-  return results.map((result, index) => {
-    const { device } = values[index] as Tensor;
-    return result.device === device ? result : { ...result, device };
-  });
+function onDevices(inputs: ValuesByDevice, outputs: ValuesByDevice): ValuesByDevice {
+  const lists: (readonly Tensor[])[] = [];
+  for (let rank = 0; rank < outputs.length; rank++) {
+    const list: Tensor[] = [];
+    for (const result of outputs[rank] as readonly Tensor[]) {
+      const { device } = (inputs[rank] as readonly Tensor[])[list.length] as Tensor;
+      list.push(result.device === device ? result : { ...result, device });
+    }
+    lists.push(list);
+  }
+  return lists;
 }
 
 export function mirrored(results: ValuesByDevice, values: readonly DistributedValues<Tensor>[]): PossiblyMirrored[] {
-  return values.map((_, index) => mirror(results.map((list) => list[index] as Tensor)));
+  const all: PossiblyMirrored[] = [];
+  for (let index = 0; index < values.length; index++) {
+    const components: Tensor[] = [];
+    for (const list of results) components.push(list[index] as Tensor);
+    all.push(mirror(components));
+  }
+  return all;
 }
 
 /**
@@ -108,9 +167,17 @@ function resultsOf(
   { targets, sharedResult }: ResolvedOptions,
   into?: Batch['into'],
 ): ValuesByDevice {
-  if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
-  const make = (tensors: readonly Tensor[]) => resultsFor(collective.op, tensors, undefined);
-  if (!sharedResult) return inputs.map((values, rank) => into?.[rank] ?? make(values));
-  const shared = make(inputs[0] ?? []);
-  return inputs.map(() => shared);
+  const lists: (readonly Tensor[])[] = [];
+  for (let rank = 0; rank < inputs.length; rank++) {
+    if (targets) lists.push(componentsOf(targets, rank));
+    else if (sharedResult && rank > 0) lists.push(lists[0] as readonly Tensor[]);
+    else lists.push(into?.[rank] ?? resultsFor(collective.op, inputs[rank] as readonly Tensor[], undefined));
+  }
+  return lists;
+}
+
+function componentsOf(targets: readonly (readonly Tensor[] | undefined)[], rank: number): readonly Tensor[] {
+  const components: Tensor[] = [];
+  for (const tensors of targets) components.push(tensors?.[rank] as Tensor);
+  return components;
 }

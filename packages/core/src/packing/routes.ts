@@ -66,8 +66,9 @@ export class RoutedBatches {
 
   /** Like `routedPacks`, but cached. */
   packsOf(values: readonly Tensor[], bytesPerPack: number): readonly RoutedPack[] {
-    const known = this.#known.find((batch) => batch.bytesPerPack === bytesPerPack && isAlike(batch.values, values));
-    if (known) return known.packs;
+    for (const known of this.#known) {
+      if (known.bytesPerPack === bytesPerPack && isAlike(known.values, values)) return known.packs;
+    }
     const packs = routedPacks(values, this.#ranks, this.#routing, bytesPerPack);
     if (this.#known.length === mostBatches) this.#known.shift();
     this.#known.push({ values: values.map(({ dtype, shape }) => ({ dtype, shape })), bytesPerPack, packs });

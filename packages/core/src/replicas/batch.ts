@@ -2,7 +2,7 @@ import type { Purpose } from '../collectives/caller-request.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { DistributedValues, PerReplica, type PossiblyMirrored } from '../values/distributed-values.js';
 import type { Value } from '../values/indexed-slices.js';
-import type { Tensor } from '../values/tensor.js';
+import { sameShape, type Tensor } from '../values/tensor.js';
 
 /** A collective of replicas. */
 export type ReplicaRequest =
@@ -46,6 +46,18 @@ export interface DenseBatch extends Batch {
 export function isDense(batch: Batch): batch is DenseBatch {
   const { request, inputs } = batch;
   return request.kind === 'all-reduce' && inputs.every((values) => values.length > 0 && values.every(hasData));
+}
+
+/** Whether the lists have as many values as each other, and the values at an index have the same dtype and shape. */
+export function areAlike([first = [], ...others]: DenseBatch['inputs']): boolean {
+  for (const list of others) {
+    if (list.length !== first.length) return false;
+    for (let index = 0; index < list.length; index++) {
+      const [one, other] = [first[index] as Tensor, list[index] as Tensor];
+      if (one.dtype !== other.dtype || !sameShape(one.shape, other.shape)) return false;
+    }
+  }
+  return true;
 }
 
 function hasData(value: Value): boolean {

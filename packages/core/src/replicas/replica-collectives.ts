@@ -1,25 +1,23 @@
-import { lostBufferError } from '../collectives/call-errors.js';
 import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
-import { type Collective, type CollectiveOp, collectiveOp, nameOf, refusedSparse } from '../collectives/collective.js';
+import { type Collective, type CollectiveOp, collectiveOp, refusedSparse } from '../collectives/collective.js';
 import { partsWithIds, RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { ResolvedOptions } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import type { Phases, Run, Work } from '../runtime/drive.js';
 import { isIndexedSlices, splitBySparsity, stitchValues } from '../sparse/sparse.js';
-import { type CollError, NotImplementedError, ValueError } from '../support/errors.js';
+import { NotImplementedError, ValueError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
-import { hasLength } from '../values/has-length.js';
 import type { IndexedSlices, Value } from '../values/indexed-slices.js';
 import { hashOf, layoutOf } from '../values/layout.js';
 import { valuesIn } from '../values/structure.js';
-import { copyElements, type Tensor } from '../values/tensor.js';
+import type { Tensor } from '../values/tensor.js';
 import type { Batch, ValueLists } from './batch.js';
 import { ExchangeBuffers } from './exchange-buffers.js';
 import { type Composition, gatherAlong, type Member } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 import { resultsFor } from './results.js';
-import { canBeCopied, copyOf, type SmallReduce, SmallReduces } from './small-reduces.js';
+import { canBeCopied, SmallReduces } from './small-reduces.js';
 
 export interface ReplicaReduceOptions {
   /**
@@ -154,34 +152,11 @@ export class ReplicaCollectives {
     if (isRepeated || names || values.length !== 1 || !canBeCopied(op, value, into?.[0])) return undefined;
     const { timeoutSeconds = null, checkCalls = false } = call?.options ?? {};
     const request = { op, form, purpose, announced, bytesPerPack, timeoutSeconds, checkCalls };
-    const reduce = this.#small.take(value, request) ?? this.#newSmall(value, request, options);
     const results = into ?? resultsFor(op, [value], undefined);
-    const { copy, runs, persistent } = reduce;
-    copyElements(copy.data, value.data);
-    const finish = () => {
-      const [result] = results as readonly [Tensor];
-      if (!hasLength(result.data, copy.data.length)) throw this.#lost(op);
-      copyElements(result.data, copy.data);
-      this.#small.giveBack(reduce);
-      return results;
-    };
-    const isPersistent = persistent && !call?.signal && !call?.turn;
-    return { on: this.#communicator, runs: isPersistent ? persistent : runs, finish };
-  }
-
-  #newSmall(value: Tensor, request: SmallReduce['request'], options: ReplicaReduceOptions): SmallReduce {
-    const { op } = request;
-    const whole = this.#compositionOf(op, [value], options);
-    const copy = copyOf(value);
-    return { request, copy, runs: this.#reductions(op, [copy], [copy], whole, options), persistent: undefined };
-  }
-
-  /** Fails the group because this replica's memory for a result was detached during the call. */
-  #lost(op: CollectiveOp): CollError {
-    const { localRanks, group } = this.#communicator;
-    const error = lostBufferError(nameOf({ kind: 'all-reduce', op }), localRanks[0] as number);
-    group.fail(error);
-    return error;
+    return this.#small.work([value], results, request, call, (copies) => {
+      const whole = this.#compositionOf(op, copies, options);
+      return this.#reductions(op, copies, copies, whole, options);
+    });
   }
 
   /**

@@ -4,7 +4,7 @@ import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { DistributedValues, Mirrored } from '../values/distributed-values.js';
 import { IndexedSlices, type Value } from '../values/indexed-slices.js';
-import { asTensor, copyTo, isTensor, type Tensor, tensorSymbol } from '../values/tensor.js';
+import { asTensor, copyTo, isTensor, tensorSymbol } from '../values/tensor.js';
 
 /**
  * The tensor or indexed slices that a value represents.
