@@ -37,7 +37,7 @@ export type {
 } from './collectives/communication-options.js';
 export { type ReduceOp, reduceOpFrom, reduceOps } from './collectives/reduce-op.js';
 export { registerEngine } from './engines/engines.js';
-export { requireWorld, type World } from './engines/world.js';
+export { requireWorld, type World, type WrapCommunicator } from './engines/world.js';
 export { portableWorld, processWorld, threadWorld } from './engines/worlds.js';
 export { combine, divide } from './kernels/arithmetic.js';
 export { concatAlong } from './kernels/concat-along.js';

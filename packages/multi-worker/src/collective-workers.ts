@@ -7,7 +7,7 @@ import {
   UnavailableError,
   type World,
 } from '@coll/core';
-import { portableWorld } from '@coll/core/plugin';
+import { portableWorld, type WrapCommunicator } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { connectGroup } from './auto-communicator.js';
 import type { CollectiveSetting } from './collective-options.js';
@@ -15,11 +15,12 @@ import { inTask, joined, type OtherWorkers } from './worker-all-reduce.js';
 
 /**
  * The connection to the other workers, with which a collective executes the algorithm; undefined if
- * there is only one worker.
+ * there is only one worker. `wrap` wraps the communicator between workers.
  */
 export function othersOf(
   { group, devices, groupKey, count }: CollectiveSetting,
   algorithm: Algorithm,
+  wrap: WrapCommunicator = (communicator) => communicator,
 ): OtherWorkers | undefined {
   if (!group || !devices) return undefined;
   return {
@@ -31,7 +32,7 @@ export function othersOf(
     // One two-level communicator keeps the order of concurrent collectives. Several of them together do not.
     keepsOrder: true,
     connect(engine) {
-      const across = connectGroup(group, algorithm);
+      const across = wrap(connectGroup(group, algorithm));
       return devices.length === 1 ? across : hierarchical([engine], across);
     },
   };
@@ -61,8 +62,8 @@ export function worldOfAll(setting: CollectiveSetting, resolution: EngineResolut
     localRanks: devices.map((_, place) => rank * devices.length + place),
     engine: engine.name,
     resolution,
-    communicator(algorithm) {
-      const others = othersOf(setting, algorithm) as OtherWorkers;
+    communicator(algorithm, wrap) {
+      const others = othersOf(setting, algorithm, wrap) as OtherWorkers;
       return joined(others, engine.communicator(devices.length, algorithm));
     },
     fail: (message) => group?.fail(new UnavailableError('ERR_COLL_PEER_FAILED', message)),

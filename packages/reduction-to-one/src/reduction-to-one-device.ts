@@ -77,8 +77,10 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   readonly name = 'reduction-to-one';
   readonly #reduceToDevice: string | undefined;
   readonly #accumulationFn: ((tensors: readonly Tensor[]) => Tensor) | undefined;
-  /** Combines large values of replicas that share a thread. */
-  readonly #large: EngineReduce | undefined;
+  /** Combines large values of replicas that share a thread, and all values of several workers. */
+  readonly #byEngine: EngineReduce | undefined;
+  /** Whether values have components on other workers. */
+  readonly #hasOthers: boolean;
 
   /**
    * @throws ValueError unless `options` is an object, `reduceToDevice` a device and
@@ -99,23 +101,25 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     }
     this.#reduceToDevice = reduceToDevice === undefined ? undefined : canonicalize(reduceToDevice);
     this.#accumulationFn = accumulationFn;
-    const isAllHere = world && world.devices.length > 1 && world.localRanks.length === world.devices.length;
-    if (isAllHere && world.engine !== 'js' && !accumulationFn) this.#large = new EngineReduce(world);
+    const isOfSeveral = world !== undefined && world.localRanks.length > 1 && !accumulationFn;
+    this.#hasOthers = isOfSeveral && world.localRanks.length < world.devices.length;
+    if (isOfSeveral && (this.#hasOthers || world.engine !== 'js')) this.#byEngine = new EngineReduce(world);
   }
 
   override explain(): Explanation {
     const own = super.explain();
-    return this.#large ? { ...own, engine: this.#large.explain().engine } : own;
+    return this.#byEngine ? { ...own, engine: this.#byEngine.explain().engine } : own;
   }
 
   override async close(): Promise<void> {
     await super.close();
-    await this.#large?.close();
+    await this.#byEngine?.close();
   }
 
   protected override denseWork(batch: DenseBatch, call: ResolvedOptions): Work<ValueLists> | undefined {
     if (this.#accumulationFn || !isDirect(batch)) return undefined;
-    if (this.#large && bytesOf(batch) >= leastEngineBytes) return this.#large.perform(batch, call);
+    if (this.#byEngine && (this.#hasOthers || bytesOf(batch) >= leastEngineBytes))
+      return this.#byEngine.perform(batch, call);
     const results = combineHere(batch, call.sharedResult);
     this.#tell(results.length, () => results.map(([value]) => value?.device ?? ''));
     return workDone(results);

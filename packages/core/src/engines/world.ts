@@ -4,6 +4,9 @@ import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
+/** Wraps a communicator. The wrapper closes the communicator and makes its calls in the order of its own calls. */
+export type WrapCommunicator = (communicator: Communicator) => Communicator;
+
 /** The devices of a group, the local ranks, and the engine that executes schedules between them. */
 export interface World {
   /** The device of each rank, in rank order. */
@@ -20,8 +23,11 @@ export interface World {
    * local.
    */
   readonly resolution?: EngineResolution;
-  /** A communicator over all devices that executes `algorithm`. */
-  communicator(algorithm: Algorithm): Communicator;
+  /**
+   * A communicator over all devices that executes `algorithm`. If devices belong to several workers
+   * (processes), `across` wraps the part between workers.
+   */
+  communicator(algorithm: Algorithm, across?: WrapCommunicator): Communicator;
   /**
    * Ends the group: current and later waits get an UnavailableError with this message. If the
    * method is missing, closing a communicator ends the group.
@@ -32,6 +38,11 @@ export interface World {
    * works. If the method is missing, only collectives report failures.
    */
   failure?(): CollError | undefined;
+}
+
+/** Whether a world has ranks of other threads or processes. */
+export function hasOthers({ localRanks, devices }: World): boolean {
+  return localRanks.length < devices.length;
 }
 
 /**

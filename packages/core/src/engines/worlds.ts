@@ -1,4 +1,5 @@
 import { type ProcessGroup, requireGivenGroup } from '../members/process-group.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Engine, EngineResolution, ThreadGroup } from '../runtime/engine.js';
 import { UnavailableError, ValueError } from '../support/errors.js';
 import { requireList } from '../support/requirements.js';
@@ -96,10 +97,14 @@ export function processWorld(group: ProcessGroup, devices: readonly string[]): W
     devices,
     localRanks: [group.rank],
     engine: 'native',
-    communicator: (algorithm) => group.communicator(algorithm),
+    communicator: (algorithm, across = same) => across(group.communicator(algorithm)),
     fail: (message) => group.fail(new UnavailableError('ERR_COLL_PEER_FAILED', message)),
     failure: () => group.failure?.(),
   };
+}
+
+function same(communicator: Communicator): Communicator {
+  return communicator;
 }
 
 function resolved(engine: Engine | undefined): EngineResolution {

@@ -1,17 +1,19 @@
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { requireEngineRequest, resolveEngine } from '../engines/engines.js';
-import type { World } from '../engines/world.js';
+import { hasOthers, type World, type WrapCommunicator } from '../engines/world.js';
 import { jsEngine } from '../js/js-engine.js';
 import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
 import { areAlike, type DenseBatch, perReplica, type ValueLists } from '../replicas/batch.js';
+import type { ReplicaPlan } from '../replicas/replica-plan.js';
 import { SmallReduces } from '../replicas/small-reduces.js';
 import { optionsAt, partOf, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
 import type { Communicator } from '../runtime/communicator.js';
 import { drive, type Work } from '../runtime/drive.js';
 import type { Engine, EngineRequest, EngineResolution } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import { withFallbackTransfers } from '../schedule/with-fallback-transfers.js';
 import { bySparsity } from '../sparse/by-sparsity.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
@@ -24,6 +26,7 @@ import type { Value } from '../values/indexed-slices.js';
 import type { Tensor } from '../values/tensor.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
 import type { Explanation } from './explanation.js';
+import { unreachedRanks } from './ops-errors.js';
 import {
   byDevice,
   isWhollyDense,
@@ -68,6 +71,12 @@ export interface AllReduceSetup extends AllReduceOptions {
   refuses?(pair: ReadyPair): string | undefined;
   /** Wraps the communicator `engine`. The wrapper must close `engine`. Default: `engine` itself. */
   communicator?(size: number, engine: Communicator): Communicator;
+  /**
+   * Wraps the communicator between workers (processes), which has one rank per worker, for example
+   * to compress what is sent to other hosts. It carries the partial results of each worker, in the
+   * accumulator's dtype. Not called if all ranks belong to one worker. Default: no wrapper.
+   */
+  readonly across?: WrapCommunicator | undefined;
 }
 
 const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
@@ -81,6 +90,7 @@ const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
   routes: true,
   refuses: true,
   communicator: true,
+  across: true,
 });
 
 /**
@@ -126,8 +136,9 @@ export abstract class AllReduceOps extends CrossDeviceOps {
    */
   constructor(setup: AllReduceSetup) {
     const given = optionsOf(setup, '{ algorithm, fallback }', setupFields) as AllReduceSetup;
-    const { algorithm, engine = 'auto', world, routes } = given;
-    super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
+    const { algorithm, engine = 'auto', world, routes, across } = given;
+    const communicator: ReplicaPlan['communicator'] = (...group) => communicatorOf(setup, ...group);
+    super(world, { algorithm, routes, packing: setup, communicator, across });
     requireEngineOf(world, engine);
     this.#resolution = world ? world.resolution : resolveEngine(engine);
     requirePacking(given, new.target.name);
@@ -291,22 +302,38 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return size === 1 && !this.#resolution ? jsEngine : this.#engines().engine;
   }
 
-  // One communicator per size, because values may live on any number of devices.
+  // One communicator per number of local values, because values may live on any number of devices.
   #group(size: number): PackingGroup {
-    const { world, algorithm } = this.#setup;
     const known = this.#groups.get(size);
     if (known) return known;
-    const fitsWorld = world && world.localRanks.length === size && world.devices.length === size;
-    const engine = fitsWorld ? world.communicator(algorithm) : this.#engineFor(size).communicator(size, algorithm);
-    const communicator = communicatorOf(this.#setup, size, engine);
-    const batches = new RoutedBatches(size, this.#routing);
+    const engine = this.#communicatorFor(size);
+    const communicator = communicatorOf(this.#setup, engine.size, engine);
+    const batches = new RoutedBatches(engine.size, this.#routing);
     const made = { communicator, runner: new PackRunner(communicator), batches, small: new SmallReduces(communicator) };
     this.#groups.set(size, made);
     return made;
   }
 
+  #communicatorFor(size: number): Communicator {
+    const { world, algorithm, across } = this.#setup;
+    if (world?.localRanks.length === size) {
+      if (!hasOthers(world)) return world.communicator(algorithm);
+      // Two levels need broadcasts, which an algorithm may not have.
+      if (this.#isOfWorkers) return world.communicator(withFallbackTransfers(algorithm), across);
+    }
+    return this.#engineFor(size).communicator(size, algorithm);
+  }
+
+  /** Whether a value has several components here, and others on other workers, with which this class combines them. */
+  get #isOfWorkers(): boolean {
+    const { world } = this.#setup;
+    return world !== undefined && world.localRanks.length > 1 && hasOthers(world) && this.workerCount === 1;
+  }
+
+  /** @throws ValueError if the fallback would not see components on other workers */
   #fallBack(why: string, level: 'info' | 'warn' = 'info'): void {
     const { fallback } = this.#setup;
+    if (this.#isOfWorkers) throw unreachedRanks(this.name, why);
     const remark = `${why}; ${fallback.name} is used instead`;
     if (this.note(remark)) logFirst(10, remark, level, `${this.name}: ${remark}`);
   }

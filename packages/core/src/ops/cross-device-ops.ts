@@ -1,8 +1,8 @@
 import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
 import type { ReducedOnDevices, ReducedValue } from '../collectives/value-types.js';
-import { requireWorld, type World } from '../engines/world.js';
+import { hasOthers, requireWorld, type World } from '../engines/world.js';
 import { concatAlong } from '../kernels/concat-along.js';
-import { aloneResults } from '../replicas/alone.js';
+import { performedAlone } from '../replicas/alone.js';
 import { type Batch, type DenseBatch, isDense, type ValueLists } from '../replicas/batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.js';
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
@@ -35,8 +35,8 @@ import type { Structure } from '../values/structure.js';
 import type { Tensor, TensorLike } from '../values/tensor.js';
 import { countingRefusals } from './counting-refusals.js';
 import type { Explanation } from './explanation.js';
-import { resultsByHooks } from './hook-results.js';
-import { closedOps, opsWithoutWorld } from './ops-errors.js';
+import { closedOps, reachingAll, replicasOf } from './ops-errors.js';
+import { performTogether } from './perform-together.js';
 import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {
   asPerReplica,
@@ -94,6 +94,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly #engines: readonly EngineCandidate[];
   /** Collectives of the only local replica; undefined unless all other replicas are remote. */
   readonly #collectives: ReplicaCollectives | undefined;
+  readonly #hasOthers: boolean;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
@@ -102,6 +103,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
     const isRemote = world?.localRanks.length === 1 && plan !== undefined;
+    this.#hasOthers = world !== undefined && hasOthers(world);
     this.#engine = isRemote ? world.engine : 'js'; // Subclasses with another engine for replicas of one thread override `explain`.
     if (!world || !plan) return;
     const communicator = isRemote ? replicaCommunicator(world, plan) : undefined;
@@ -236,7 +238,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): Promise<Structure<Value>> {
-    const group = this.#replicas('allReduce');
+    const group = replicasOf(this, 'allReduce');
     return group.run(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
@@ -251,7 +253,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): Structure<Value> {
-    const group = this.#replicas('allReduceSync');
+    const group = replicasOf(this, 'allReduceSync');
     return group.runSync(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
@@ -300,8 +302,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);
     if (this.#collectives) return this.#collectives.perform(batch, call);
-    if (batch.inputs.length === 1 && this.workerCount === 1) return workDone(aloneResults(batch, call.deduplicate));
-    return (isDense(batch) ? this.denseWork(batch, call) : undefined) ?? this.hookWork(batch, call);
+    if (batch.inputs.length === 1 && this.workerCount === 1 && !this.#hasOthers)
+      return workDone(performedAlone(batch, call.deduplicate));
+    const work = isDense(batch) ? this.denseWork(batch, call) : undefined;
+    if (this.workerCount === 1 && this.#hasOthers) return reachingAll(this.name, work);
+    return work ?? this.performByHooks(batch, call);
   }
 
   /** Fills in options that a replica's call leaves out. Default: returns `call` unchanged. */
@@ -323,12 +328,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return undefined;
   }
 
-  /** Describes a batch as a call of `batchReduceImplementation` or another method that plug-ins override. */
-  protected hookWork(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+  /** Implements `perform` by `batchReduceImplementation` and the other methods that plug-ins override. */
+  protected performByHooks(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     const { inputs } = batch;
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
-      return resultsByHooks(batch, {
+      return performTogether(batch, {
         reduce: (op, values) => {
           this.#requireReducible(values);
           const pairs = values.map((value): ReadyPair => [value, value]);
@@ -470,11 +475,6 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
     const order = call.turn ? undefined : this.ordering?.group.order;
     return order ? order.hold((turn) => run({ ...call, turn })) : run(call);
-  }
-
-  #replicas(operation: string): ReplicaGroup {
-    if (this.replicaGroup) return this.replicaGroup;
-    throw opsWithoutWorld(this.name, operation);
   }
 }
 

@@ -28,8 +28,8 @@ import {
   requireWhole,
 } from './replica-call.js';
 
-/** The ops that execute the calls of a replica group: `CrossDeviceOps`. */
-export interface GroupOps {
+/** Performs the calls of a replica group; implemented by `CrossDeviceOps`. */
+export interface Performer {
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   withDefaults(call: ResolvedOptions): ResolvedOptions;
@@ -39,8 +39,8 @@ export interface GroupOps {
 
 /** Parts that make up a replica group. */
 export interface ReplicaGroupOptions {
-  /** Executes the calls of the local replicas. */
-  readonly ops: GroupOps;
+  /** Performs the calls of the local replicas. */
+  readonly ops: Performer;
   /** Number of replicas, local and remote. */
   readonly size: number;
   /** Ids of the local replicas. */
@@ -80,7 +80,7 @@ interface PreparedWork {
 /**
  * Collectives called from inside the replicas of a world. Each replica passes its own values and
  * gets its own results on its device. The local replicas wait for each other; the last to arrive
- * executes the call for all. Every replica must make the same calls in the same order.
+ * performs the call for all. Every replica must make the same calls in the same order.
  *
  * @example
  * ```ts
@@ -108,6 +108,11 @@ export class ReplicaGroup {
     this.#arrivals = options.arrivals ?? new Rendezvous(options.ids);
     this.#arrivals.onRefused = (error, times) => options.ops.refused?.(error, times);
     this.#recent = options.ids.map(() => new RecentReduces());
+  }
+
+  /** Number of replicas, local and remote. */
+  get size(): number {
+    return this.#options.size;
   }
 
   /** Whether a replica's calls may block its thread, because no other replica shares it. */
@@ -188,7 +193,7 @@ export class ReplicaGroup {
   run({ place, call }: GroupCall, track: Track = untracked): Promise<Structure<Value>> {
     const before = this.#arriving[place];
     if (before) return track(this.#runAfter(before, place, call));
-    if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#execute));
+    if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#perform));
     let begun: PreparedWork | undefined;
     try {
       this.#arrivals.requireOpen(call);
@@ -271,7 +276,7 @@ export class ReplicaGroup {
         await turn?.begun;
         const part = arriving.callFor(indices, values);
         const call = turn ? { ...part, options: { ...part.options, turn } } : part;
-        return this.#arrivals.join(place, call, this.#execute) as Promise<readonly Value[]>;
+        return this.#arrivals.join(place, call, this.#perform) as Promise<readonly Value[]>;
       },
       fail: (error) => this.#fail(error),
       end: () => {
@@ -317,15 +322,15 @@ export class ReplicaGroup {
     this.#underWay += 1;
     try {
       await before.catch(() => {});
-      if (!this.canBlock) return await this.#arrivals.join(place, call, this.#execute);
+      if (!this.canBlock) return await this.#arrivals.join(place, call, this.#perform);
       this.#arrivals.requireOpen(call);
-      return (await this.#execute([call]))[0] as Structure<Value>;
+      return (await this.#perform([call]))[0] as Structure<Value>;
     } finally {
       this.#underWay -= 1;
     }
   }
 
-  readonly #execute = async (calls: readonly ReplicaCall[]): Promise<readonly Structure<Value>[]> => {
+  readonly #perform = async (calls: readonly ReplicaCall[]): Promise<readonly Structure<Value>[]> => {
     // Engines check the memory of a single local replica.
     if (calls.length > 1) requireWhole(calls, this.#options.ids);
     const { work, options } = this.#preparedFor(calls, 'perform');

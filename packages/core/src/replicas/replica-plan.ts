@@ -1,4 +1,4 @@
-import type { World } from '../engines/world.js';
+import type { World, WrapCommunicator } from '../engines/world.js';
 import type { Communicator } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { withFallbackTransfers } from '../schedule/with-fallback-transfers.js';
@@ -13,13 +13,15 @@ export interface ReplicaPlan extends ReplicaRouting {
   readonly algorithm: Algorithm;
   /** Wraps the communicator `engine`. The wrapper must close `engine`. Default: `engine` itself. */
   communicator?(size: number, engine: Communicator): Communicator;
+  /** Wraps the communicator between workers (processes), as in `AllReduceSetup`. */
+  readonly across?: WrapCommunicator | undefined;
 }
 
 /** The communicator of the only local replica of a world. */
 export function replicaCommunicator(world: World, plan: ReplicaPlan): Communicator {
   // Sparse values and initial values of variables need collectives without arithmetic, which an
   // algorithm may not have.
-  const engine = world.communicator(withFallbackTransfers(plan.algorithm));
+  const engine = world.communicator(withFallbackTransfers(plan.algorithm), plan.across);
   return plan.communicator?.(world.devices.length, engine) ?? engine;
 }
 

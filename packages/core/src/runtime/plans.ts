@@ -15,20 +15,20 @@ interface PreparedSchedule {
 }
 
 /** A verified schedule, prepared for execution by a thread. */
-export interface Plan<Location = number> extends PreparedSchedule {
+export interface Plan<Place = number> extends PreparedSchedule {
   readonly collective: Collective;
   readonly dtype: DType;
-  readonly makeFold: FoldMaker<Location>;
+  readonly makeFold: FoldMaker<Place>;
 }
 
 /** The plans (prepared schedules) of one algorithm, each made once per kind of request. */
-export class Plans<Location = number> {
+export class Plans<Place = number> {
   readonly #planner: Planner;
-  readonly #kernels: Kernels<Location>;
+  readonly #kernels: Kernels<Place>;
   readonly #schedules = new Map<string, PreparedSchedule>();
-  readonly #plans = new Map<string, Plan<Location>>();
+  readonly #plans = new Map<string, Plan<Place>>();
 
-  constructor(algorithm: Algorithm, size: number, kernels: Kernels<Location>) {
+  constructor(algorithm: Algorithm, size: number, kernels: Kernels<Place>) {
     this.#planner = new Planner(algorithm, size);
     this.#kernels = kernels;
   }
@@ -41,7 +41,7 @@ export class Plans<Location = number> {
   }
 
   /** The plan of a collective. @throws CollError if the algorithm's schedule does not perform it */
-  find(collective: Collective, dtype: DType): Plan<Location> {
+  find(collective: Collective, dtype: DType): Plan<Place> {
     const name = nameOf(collective);
     const key = `${name} ${dtype}`;
     const known = this.#plans.get(key);
