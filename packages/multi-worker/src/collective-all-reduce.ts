@@ -173,11 +173,11 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     if (batch.request.kind === 'broadcast') return super.perform(batch, call);
     const devices = batch.inputs.map(([value]) => value?.device ?? '');
     const known = this.#knownOps(call.options, devices);
-    if (known) return this.#workBy(known, batch, call);
+    if (known) return this.#performBy(known, batch, call);
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
       const ops = await this.#opsFor(own, devices);
-      return drive(this.#workBy(ops, batch, own), runOptionsOf(own));
+      return drive(this.#performBy(ops, batch, own), runOptionsOf(own));
     });
   }
 
@@ -187,7 +187,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const { implementation } = call.options;
     if (implementation !== 'RING') this.#nccl.refuseBlocking(implementation, this.#setting.devices ?? []);
     const isRing = implementation !== 'AUTO' && this.#onHost === 'AUTO';
-    return this.#workBy(isRing ? this.#ringOps() : this, batch, call);
+    return this.#performBy(isRing ? this.#ringOps() : this, batch, call);
   }
 
   /** Also closes the ops made for calls with another implementation. The group stays open. */
@@ -253,10 +253,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return group !== undefined && devices?.length === 1;
   }
 
-  #workBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+  #performBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (ops === this) return super.perform(batch, call);
     // NCCL's ops take values of all replicas of this worker, from the methods below.
-    return ops === this.#ring ? ops.perform(batch, call) : this.hookWork(batch, call);
+    return ops === this.#ring ? ops.perform(batch, call) : this.performByHooks(batch, call);
   }
 
   /**

@@ -1,3 +1,4 @@
+export { acrossWorkers, type WorkersOptions } from './across-workers.js';
 export type { AlgorithmChoice, PricedCandidate } from './algorithm-choices.js';
 export { autoAlgorithm, choicesOf, connectGroup } from './auto-communicator.js';
 export { binaryTreeAlgorithm } from './binary-tree-algorithm.js';

@@ -178,6 +178,11 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.placeCopies(ofRoot, like, call);
   }
 
+  /** Combines dense values with those of the other workers, on the devices of the values. */
+  protected reduceDense(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
+    return super.batchReduceImplementation(op, pairs, call);
+  }
+
   /** Reduces dense values in packs first, then sparse values. */
   async #reduceAcross(
     op: ReduceOp,
@@ -190,7 +195,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
       values,
       (dense, indices) => {
         const pairs = dense.map((value) => onItself(densified(value)));
-        return super.batchReduceImplementation(op, pairs, optionsAt(indices, call));
+        return this.reduceDense(op, pairs, optionsAt(indices, call));
       },
       (sparse) => (this.#gathering as GatheringOps).batchReduce(op, sparse.map(onItself), partOf(call)),
     );

@@ -25,9 +25,18 @@ const two = strategyOf(2);
 const variable = two.extended.createVariable(1);
 const task = ['taskType', 'taskId', 'rpcLayer'];
 const ofVariable = ['name', 'trainable', 'synchronization', 'aggregation', 'dtype'];
-const ofWorkers = ['devices', 'engine', 'startupTimeoutSeconds', 'group', 'job', 'jobKey', 'generation', 'host'].concat(
-  ...['insecure', 'transport', 'streams', 'heartbeatSeconds'],
-);
+const ofWorkers = [
+  'devices',
+  'crossDeviceOps',
+  'registry',
+  'engine',
+  'startupTimeoutSeconds',
+  'group',
+  'job',
+  'jobKey',
+  'generation',
+  'host',
+].concat(...['insecure', 'transport', 'streams', 'heartbeatSeconds']);
 
 it.each<[owner: string, take: (options: never) => unknown, names: readonly string[]]>([
   ['options of a task', (options) => taskOptions(options), task],

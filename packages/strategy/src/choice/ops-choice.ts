@@ -39,10 +39,12 @@ export class OpsChoice {
    * given, which has its own engine.
    */
   readonly engine: EngineResolution | undefined;
+  /** The ops object that was given, which its owner closes; undefined for a plug-in. */
+  readonly given: CrossDeviceOps | undefined;
+  /** The plug-in for replicas in this thread. @throws CollError if none serves the devices */
+  readonly here: () => Promise<Resolution>;
   readonly #devices: readonly string[];
-  readonly #here: () => Promise<Resolution>;
   readonly #isolated: () => Promise<Resolution>;
-  readonly #given: CrossDeviceOps | undefined;
   #opened: Promise<CrossDeviceOps> | undefined;
 
   /**
@@ -63,8 +65,8 @@ export class OpsChoice {
       if (!found.plugin.capabilities?.devices) await warnOfInvisible(devices, known);
       return found;
     };
-    this.#given = request instanceof CrossDeviceOps ? request : undefined;
-    this.#here = once(find(false));
+    this.given = request instanceof CrossDeviceOps ? request : undefined;
+    this.here = once(find(false));
     this.#isolated = once(find(true));
     this.ops = once(() => {
       this.#opened = this.#open();
@@ -89,19 +91,19 @@ export class OpsChoice {
 
   /** The plug-ins that were considered, highest priority first; empty if an ops object was given. */
   async candidates(): Promise<readonly Candidate[]> {
-    return this.#given ? [] : (await this.#here()).candidates;
+    return this.given ? [] : (await this.here()).candidates;
   }
 
   /** Closes the ops that this object opened, but not ops that were passed in. */
   async close(): Promise<void> {
     // Ops that could not be opened need no closing, and the caller already has the error.
     const ops = await this.#opened?.catch(() => undefined);
-    if (!this.#given) await ops?.close();
+    if (!this.given) await ops?.close();
   }
 
   async #open(): Promise<CrossDeviceOps> {
-    if (!this.engine) return this.#given as CrossDeviceOps;
-    const { plugin, options } = await this.#here();
+    if (!this.engine) return this.given as CrossDeviceOps;
+    const { plugin, options } = await this.here();
     const world = { ...portableWorld(this.#devices, this.engine.engine), resolution: this.engine };
     return plugin.create(options as never, world);
   }

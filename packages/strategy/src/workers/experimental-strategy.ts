@@ -20,6 +20,8 @@ const experimentalOptions = knownOptions<ExperimentalMultiWorkerMirroredStrategy
     clusterResolver: true,
     communication: true,
     devices: true,
+    crossDeviceOps: true,
+    registry: true,
     engine: true,
     startupTimeoutSeconds: true,
     group: true,

@@ -1,21 +1,34 @@
 import {
   CommunicationOptions,
   type CommunicationOptionsInit,
+  type CrossDeviceOps,
   canonicalize,
   type EngineRequest,
   type EngineResolution,
   type Explanation,
   type Link,
+  type PluginRequest,
   type ProcessGroup,
+  type Registry,
   RuntimeError,
   regroup,
   resolveEngine,
   type Structure,
+  registry as sharedRegistry,
   tensor,
   ValueError,
 } from '@coll/core';
-import { environment, knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
+import {
+  environment,
+  knownOptions,
+  log,
+  quote,
+  requireKnownOptions,
+  requireProcessGroup,
+  requireRegistry,
+} from '@coll/core/internal';
 import type { Machine } from '@coll/native/machine';
+import { OpsChoice } from '../choice/ops-choice.js';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { InputContext } from '../data/input-context.js';
@@ -34,7 +47,7 @@ import type { TransportOptions, WorkerConfig } from './open-worker-group.js';
 import { hasGroupPlugin, openGroupByPlugin } from './plugin-groups.js';
 import { type JobOptions, ownHost, storeAddress } from './store-address.js';
 import { type OwnedGroup, WorkerCollectives } from './worker-collectives.js';
-import { taskName, workerDevices } from './worker-devices.js';
+import { devicesOfAll, taskName, workerDevices } from './worker-devices.js';
 import { type WorkerInfo, workerInfoOf } from './worker-info.js';
 import type { PluginGroupConfig, WorkerSetup } from './worker-messages.js';
 
@@ -54,6 +67,15 @@ export interface MultiWorkerMirroredStrategyOptions extends JobOptions, Transpor
    * devices. Default: the GPUs that the resolver counts, else one CPU.
    */
   readonly devices?: readonly string[] | undefined;
+  /**
+   * A plug-in, `{ name, options }`, a name, or `'auto'`, as for `MirroredStrategy`: its ops combine
+   * dense values, within each worker and across workers. An ops object must combine the values of
+   * all workers itself, as `MultiWorkerAllReduce` with a `group` does. All workers must pass the
+   * same. Default: `CollectiveAllReduce`, which `communicationOptions` configure.
+   */
+  readonly crossDeviceOps?: CrossDeviceOps | PluginRequest | undefined;
+  /** The registry for the name in `crossDeviceOps`. Default: the registry of this realm. */
+  readonly registry?: Registry | undefined;
   /** The engine for the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
   /**
@@ -72,6 +94,8 @@ const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiW
   clusterResolver: true,
   communicationOptions: true,
   devices: true,
+  crossDeviceOps: true,
+  registry: true,
   engine: true,
   startupTimeoutSeconds: true,
   group: true,
@@ -119,6 +143,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #resolver: ClusterResolver;
   readonly #info: WorkerInfo;
   readonly #collectives: WorkerCollectives;
+  /** The ops that the user requested; undefined if none were requested. */
+  readonly #choice: OpsChoice | undefined;
   readonly #engine: EngineResolution;
   readonly #options: MultiWorkerMirroredStrategyOptions;
   /** The options of all collectives. */
@@ -149,6 +175,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const host = canonicalize('cpu:0', taskName(this.#info));
     this.#communication = forDevices(communicationOptions, devices);
     this.#notes = this.#communication === communicationOptions ? [] : [noGpus];
+    this.#choice = choiceOf(options, devicesOfAll(devices, this.#info), communicationOptions);
     tell(this.#info, clusterResolver, devices, communicationOptions, this.#notes);
     this.#collectives = new WorkerCollectives({
       workers: this.#info.workers,
@@ -156,6 +183,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       host,
       communication: this.#communication,
       engine: this.#engine,
+      choice: this.#choice,
       open: (signal) => this.#openGroup(signal),
     });
     this.extended = new MultiWorkerExtended(this, {
@@ -268,11 +296,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     if (workers > 1 && hasGroupPlugin()) await this.#collectives.ready();
     const groupConfig =
       this.#pluginConfig ?? (workers > 1 ? await this.#workerConfig(`threads/${this.#threadStarts}`) : undefined);
+    const chosen = await this.#choice?.isolated();
     const setup: WorkerSetup = {
       cluster: this.#resolver.clusterSpec().asDescription(),
       task,
       groupConfig,
       communication: { ...this.#communication },
+      crossDeviceOps: chosen && { name: chosen.plugin.name, module: chosen.plugin.module, options: chosen.options },
       nccl: ncclFor(devices),
     };
     return new ReplicaThreads({ engine: this.#engine.engine, devices, firstReplica, setup }, module);
@@ -331,6 +361,24 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 
 // Long enough for machines that start one after the other, and for pulling container images.
 const defaultStartupSeconds = 600;
+
+/** @throws ValueError for invalid ops, and for ops together with NCCL, which would not use them */
+function choiceOf(
+  { crossDeviceOps: request, registry = sharedRegistry, engine = 'auto' }: MultiWorkerMirroredStrategyOptions,
+  devices: readonly string[],
+  { implementation }: CommunicationOptions,
+): OpsChoice | undefined {
+  requireRegistry(registry);
+  if (request === undefined) return undefined;
+  if (implementation === 'NCCL') {
+    const message = "crossDeviceOps and communicationOptions: { implementation: 'NCCL' } exclude each other";
+    throw new ValueError(
+      'ERR_COLL_REFUSED',
+      `MultiWorkerMirroredStrategy: ${message}: NCCL executes by itself; omit one`,
+    );
+  }
+  return new OpsChoice({ request, registry, devices, engine });
+}
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (message: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${message}`);

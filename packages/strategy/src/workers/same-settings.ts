@@ -7,15 +7,19 @@ export interface Settings {
   /** The devices of this worker. */
   readonly devices: readonly string[];
   readonly communication: CommunicationOptions;
+  /** The name of the cross-device ops. Undefined: those of the strategy. */
+  readonly crossDeviceOps?: string | undefined;
 }
 
+// The longest part of a name that is compared.
+const nameLength = 32;
 const implementations: readonly string[] = ['AUTO', 'RING', 'NCCL'];
 
 /**
  * Waits for all workers and compares their settings, because different settings would later lead to
  * different calls.
  * @throws RuntimeError on all workers if one of them has a different number of devices or GPUs, or
- * different communication options
+ * different communication options or cross-device ops
  */
 export async function requireSameSettings(group: ProcessGroup, settings: Settings): Promise<void> {
   const own = tensor(rowOf(settings));
@@ -32,9 +36,10 @@ export async function requireSameSettings(group: ProcessGroup, settings: Setting
   );
   requireAlike(rows, devicesText, 'all workers must have the same number');
   requireAlike(rows, optionsText, 'all workers must use the same');
+  requireAlike(rows, opsText, 'all workers must use the same');
 }
 
-function rowOf({ devices, communication }: Settings): Float64Array {
+function rowOf({ devices, communication, crossDeviceOps = '' }: Settings): Float64Array {
   const { implementation, bytesPerPack, checkCalls } = communication;
   const gpus = devices.filter((device) => deviceType(device) === 'GPU').length;
   return Float64Array.of(
@@ -43,6 +48,7 @@ function rowOf({ devices, communication }: Settings): Float64Array {
     implementations.indexOf(implementation),
     bytesPerPack,
     Number(checkCalls),
+    ...Array.from({ length: nameLength }, (_, index) => crossDeviceOps.codePointAt(index) ?? 0),
   );
 }
 
@@ -64,4 +70,9 @@ function devicesText([count, gpus]: Row): string {
 function optionsText([, , implementation = 0, bytesPerPack, checkCalls]: Row): string {
   const fields = `implementation: ${implementations[implementation]}, bytesPerPack: ${bytesPerPack}, checkCalls: ${checkCalls === 1}`;
   return `communicationOptions { ${fields} }`;
+}
+
+function opsText([, , , , , ...name]: Row): string {
+  const text = String.fromCodePoint(...name.filter((code) => code > 0));
+  return text === '' ? 'no crossDeviceOps' : `crossDeviceOps "${text}"`;
 }

@@ -16,6 +16,7 @@ function collectivesOf(group: ProcessGroup | undefined, workers: number, devices
     return { group, [Symbol.asyncDispose]: dispose };
   });
   const collectives = new WorkerCollectives({
+    choice: undefined,
     ...{ workers, devices: names, host: `/job:worker/replica:0/task:${worker}/device:CPU:0`, open },
     communication: new CommunicationOptions(),
     engine: resolveEngine('auto'),

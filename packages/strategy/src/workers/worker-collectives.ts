@@ -15,9 +15,11 @@ import {
 import { messageOf, noRefusals, RankNames, refusedAgain, resolveCallOptions } from '@coll/core/internal';
 import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
+import type { OpsChoice } from '../choice/ops-choice.js';
 import { warnOfInvisible } from '../choice/visible-devices.js';
 import type { WorkerGroup } from '../scope/worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
+import { nameForWorkers, opsAcrossWorkers } from './ops-across-workers.js';
 import { requireSameSettings } from './same-settings.js';
 
 /** This worker, and how it joins the other workers. */
@@ -30,6 +32,8 @@ export interface WorkerCollectivesOptions {
   readonly communication: CommunicationOptions;
   /** The engine for the arithmetic within this worker. */
   readonly engine: EngineResolution;
+  /** The ops that the user requested for the devices. Undefined: `CollectiveAllReduce`. */
+  readonly choice: OpsChoice | undefined;
   /**
    * Opens the group of workers. The signal aborts the opening. `open` is called only if there are
    * several workers, and again only after a failure.
@@ -45,7 +49,7 @@ export interface OwnedGroup extends AsyncDisposable {
 interface WorkerOps {
   readonly group: ProcessGroup | undefined;
   /** Collectives over the devices of all workers. */
-  readonly deviceOps: CollectiveAllReduce;
+  readonly deviceOps: CrossDeviceOps;
   /**
    * All-reduce over the CPU of every worker: one rank per worker, for values without a component
    * per device.
@@ -167,7 +171,7 @@ export class WorkerCollectives implements WorkerGroup {
     // A group that could not be opened needs no closing, and the caller already has the error.
     const ops = await this.#opening?.catch(() => undefined);
     if (!ops) return;
-    await ops.deviceOps.close();
+    if (!this.#options.choice?.given) await ops.deviceOps.close();
     await ops.hostOps.close();
     await ops.close();
   }
@@ -207,6 +211,8 @@ export class WorkerCollectives implements WorkerGroup {
   }
 
   async #openOps(): Promise<WorkerOps> {
+    // An invalid request fails before the workers wait for each other.
+    await this.#nameOfOps();
     const owned = this.size === 1 ? undefined : await this.#openGroup();
     try {
       this.#ops = await this.#createOps(owned);
@@ -228,22 +234,33 @@ export class WorkerCollectives implements WorkerGroup {
     }
   }
 
+  async #nameOfOps(): Promise<string | undefined> {
+    const { choice, workers } = this.#options;
+    return choice && nameForWorkers(choice, workers);
+  }
+
   async #createOps(owned: OwnedGroup | undefined): Promise<WorkerOps> {
-    const { devices, host, communication: options, engine } = this.#options;
+    const { devices, host, communication: options, engine, choice } = this.#options;
     const group = owned?.group;
-    await warnOfInvisible(devices, registry);
+    const close = async () => owned?.[Symbol.asyncDispose]();
+    const crossDeviceOps = await this.#nameOfOps();
+    if (!choice) await warnOfInvisible(devices, registry);
     const opsOf = (own: readonly string[], communication: CommunicationOptions) => {
       const world = { ...portableWorld(own, engine.engine), resolution: engine };
       return new CollectiveAllReduce(own, own.length * this.size, { options: communication, group }, world);
     };
     const hostOps = opsOf([host], forDevices(options, [host]));
-    const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
-    const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
-    if (group) await requireSameSettings(group, { devices, communication: options });
+    if (group) await requireSameSettings(group, { devices, communication: options, crossDeviceOps });
     // All workers check NCCL and measure their links now, at the same point of their call order.
     await hostOps.join();
+    if (choice) {
+      const deviceOps = await (group ? opsAcrossWorkers(choice, devices, group, options) : choice.ops());
+      return { group, deviceOps, hostOps, close };
+    }
+    const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
+    const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
     if (deviceOps !== hostOps) await deviceOps.join();
-    return { group, deviceOps, hostOps, close: async () => owned?.[Symbol.asyncDispose]() };
+    return { group, deviceOps, hostOps, close };
   }
 }
 

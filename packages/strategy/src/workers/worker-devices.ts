@@ -28,6 +28,14 @@ export function workerDevices(devices: unknown, info: WorkerInfo, resolver: Clus
   return ownDevices(namedDevices(devices, 'a worker', task), info);
 }
 
+/** The devices of all workers, if each has devices such as these of one worker. */
+export function devicesOfAll(devices: readonly string[], { workers }: WorkerInfo): readonly string[] {
+  if (workers === 1) return devices;
+  const inTask = (task: number) => (device: string) =>
+    DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
+  return Array.from({ length: workers }, (_, task) => devices.map(inTask(task))).flat();
+}
+
 /** The full names of a worker's devices. @throws ValueError for a device of another task */
 export function ownDevices(devices: readonly string[], info: WorkerInfo): readonly string[] {
   const task = taskName(info);

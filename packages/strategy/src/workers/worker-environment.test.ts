@@ -11,7 +11,14 @@ import type { WorkerSetup } from './worker-messages.js';
 function environmentOf(worker: number | undefined, setup: Partial<WorkerSetup>): Promise<ReplicaEnvironment> {
   const device = `/job:${worker === undefined ? 'localhost' : 'worker'}/replica:0/task:${worker ?? 0}/device:CPU:0`;
   const whole: WorkerSetup = {
-    ...{ cluster: {}, task: undefined, groupConfig: undefined, communication: { timeoutSeconds: 7 }, nccl: undefined },
+    ...{
+      cluster: {},
+      task: undefined,
+      groupConfig: undefined,
+      communication: { timeoutSeconds: 7 },
+      crossDeviceOps: undefined,
+      nccl: undefined,
+    },
     ...setup,
   };
   const start: ThreadStart = {

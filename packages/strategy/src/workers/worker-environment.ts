@@ -1,5 +1,6 @@
 import {
   CommunicationOptions,
+  type CrossDeviceOps,
   canonicalize,
   DeviceSpec,
   type Engine,
@@ -11,7 +12,7 @@ import {
 import { messageOf, rankOfWorker } from '@coll/core/internal';
 import { threadWorld } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
-import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
+import { acrossWorkers, CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
 import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ourEngines } from '../host.js';
@@ -40,8 +41,7 @@ export async function openWorkerEnvironment(start: ThreadStart, setup: WorkerSet
     engine: threads.engine,
     group,
   });
-  const ops = opsOf(start, setup, engine, group);
-  await ops.join();
+  const ops = await opsOf(start, setup, engine, group);
   const close = async () => {
     await strategy.close();
     await ops.close();
@@ -55,32 +55,41 @@ function openGroup(config: NonNullable<WorkerSetup['groupConfig']>): Promise<Pro
   return 'plugin' in config ? openGroupOf(config) : openWorkerGroup(config);
 }
 
-function opsOf(
+/** Opens the ops of the replica: those of the requested plug-in, or `CollectiveAllReduce`. */
+async function opsOf(
   start: ThreadStart,
-  { groupConfig, cluster, communication }: WorkerSetup,
+  { groupConfig, cluster, communication, crossDeviceOps }: WorkerSetup,
   engine: Engine,
   group?: ProcessGroup,
-) {
+): Promise<CrossDeviceOps> {
   const { devices, replica, firstReplica } = start;
   const options = new CommunicationOptions(communication);
+  const plugin = crossDeviceOps && (await loadPlugin(crossDeviceOps));
+  const create = (world: World) => plugin?.create(crossDeviceOps?.options as never, world);
   const groupSize = devices.length * (groupConfig?.size ?? 1);
-  if (group && devices.length === 1) return new CollectiveAllReduce(devices, groupSize, { options, group });
+  const joinCollective = async (own: readonly string[], world?: World) => {
+    const ops = new CollectiveAllReduce(own, groupSize, { options, group: world ? undefined : group }, world);
+    await ops.join();
+    return ops;
+  };
+  if (group && devices.length === 1) {
+    if (!plugin) return joinCollective(devices);
+    return acrossWorkers((world) => create(world) as CrossDeviceOps, { group, devices, options });
+  }
   const own = [devices[replica] as string];
   const threads = threadWorld(start.group, replica, devices, engine);
-  if (!groupConfig) return new CollectiveAllReduce(own, groupSize, { options }, threads);
-  const within = threads.communicator(directAlgorithm());
+  if (!groupConfig) return create(threads) ?? joinCollective(own, threads);
   const world: World = {
     ...threads,
     devices: workerNames(cluster).flatMap((worker) => devices.map((device) => onWorker(device, worker))),
     localRanks: [firstReplica + replica],
-    communicator: (algorithm) =>
-      rankOfWorker(within, {
-        workers: groupConfig.size,
-        worker: groupConfig.rank,
-        across: group && connectGroup(group, algorithm),
-      }),
+    communicator(algorithm, wrap = (communicator) => communicator) {
+      const within = threads.communicator(plugin ? algorithm : directAlgorithm());
+      const across = group && wrap(connectGroup(group, algorithm));
+      return rankOfWorker(within, { workers: groupConfig.size, worker: groupConfig.rank, across });
+    },
   };
-  return new CollectiveAllReduce(own, groupSize, { options }, world);
+  return create(world) ?? joinCollective(own, world);
 }
 
 /** The name prefixes of a cluster's workers, the chief first. */

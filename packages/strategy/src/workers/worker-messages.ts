@@ -19,6 +19,8 @@ export interface WorkerSetup extends ClusterSetup {
    */
   readonly groupConfig: WorkerConfig | PluginGroupConfig | undefined;
   readonly communication: CommunicationOptionsInit;
+  /** The plug-in that makes the ops of the replica. Undefined: `CollectiveAllReduce`. */
+  readonly crossDeviceOps: PluginSetup['plugin'] | undefined;
   /** The plug-in to register as `nccl` in the thread. */
   readonly nccl: PluginSetup['plugin'] | undefined;
 }
