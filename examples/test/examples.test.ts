@@ -224,4 +224,12 @@ describe('the example', () => {
       '',
     ]);
   });
+
+  it('compress-between-hosts rounds to bfloat16 between two workers, in one thread and in two threads each', async () => {
+    const printed = await launch(2, 'compress-between-hosts/main.ts');
+    expect(printed.filter((line) => line.startsWith('[0]'))).toEqual([
+      '[0] one thread per worker: 4, 1.3359375, 1024',
+      '[0] a thread per replica: 4, 1.3359375, 1024',
+    ]);
+  });
 });

@@ -20,7 +20,7 @@ function documented(heading: string): Hop[] {
   ]);
 }
 
-/** What the last local replica, which executes the call, has found. */
+/** What the last local replica, which performs the call, has found. */
 async function found(module: typeof replica | URL): Promise<readonly Hop[]> {
   await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: 'ring' });
   const results = strategy.experimentalLocalResults(await strategy.run(module as typeof replica));
