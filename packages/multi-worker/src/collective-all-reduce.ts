@@ -5,12 +5,10 @@ import {
   type DistributedValues,
   type Explanation,
   PerReplica,
-  type Plugin,
   type PossiblyMirrored,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
-  resolveEngine,
   type Tensor,
   type Turn,
   type Value,
@@ -27,7 +25,6 @@ import {
   type Work,
 } from '@coll/core/internal';
 import { allDevicesMatch, logFirst } from '@coll/core/plugin';
-import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';
@@ -37,11 +34,9 @@ import {
   collectiveAllReduceOptions,
   collectiveSetting,
 } from './collective-options.js';
-import { othersOf, worldHere, worldOfAll } from './collective-workers.js';
+import { CollectiveRouter, RingAllReduce, setupOf } from './collective-router.js';
 import { tuningOf } from './link-tuning.js';
-import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
-import { NcclChoice } from './nccl-choice.js';
-import { WorkerAllReduce, type WorkerSetup } from './worker-all-reduce.js';
+import { WorkerAllReduce } from './worker-all-reduce.js';
 
 /** An explanation that also contains the algorithms that were chosen by buffer size. */
 export interface CollectiveExplanation extends Explanation {
@@ -78,13 +73,10 @@ export interface CollectiveExplanation extends Explanation {
 export class CollectiveAllReduce extends WorkerAllReduce {
   readonly name = 'collective';
   readonly #setting: CollectiveSetting;
-  readonly #given: CollectiveAllReduceOptions;
   readonly #world: World | undefined;
   /** The implementation that these ops use for values that NCCL does not combine. */
   readonly #onHost: 'AUTO' | 'RING';
-  readonly #nccl: NcclChoice;
-  /** The ops for calls that request a ring, if these ops choose by size; undefined until such a call. */
-  #ring: RingAllReduce | undefined;
+  readonly #router: CollectiveRouter;
   /** The options of the latest call, and what they are with the options of these ops as defaults. */
   #latestOptions: { readonly call: ResolvedOptions; readonly merged: ResolvedOptions } | undefined;
 
@@ -110,13 +102,11 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const algorithm = onHost === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
     super(setupOf(setting, given, world, algorithm));
     this.#setting = setting;
-    this.#given = given;
     this.#world = world;
     this.#onHost = onHost;
-    this.#nccl = new NcclChoice({
-      workers: setting.group?.size ?? 1,
+    this.#router = new CollectiveRouter({
+      ...{ own: this, onHost, setting, given, world },
       gatherLines: (line, turn) => this.gatherLines(line, { options: setting.options, turn }),
-      open: (plugin) => this.#openNccl(plugin),
       remark: (level, why) => this.#remark(level, why),
     });
   }
@@ -137,7 +127,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     if (!devices) return;
     const { timeoutSeconds } = options;
     const join = async (turn?: Turn) => {
-      await this.#opsFor({ options, turn }, devices);
+      await this.#router.choose({ options, turn }, devices);
       if (group && this.#onHost === 'AUTO' && group.executesBy === undefined)
         await tuningOf(group).measure({ timeoutSeconds, turn });
     };
@@ -149,7 +139,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
     const explanation = super.explain();
-    const notes = [...explanation.notes, ...this.#nccl.notes];
+    const notes = [...explanation.notes, ...this.#router.notes];
     return { ...explanation, notes, choices: group && group.executesBy === undefined ? choicesOf(group) : [] };
   }
 
@@ -172,11 +162,11 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     // Values sent to other workers pass through the host.
     if (batch.request.kind === 'broadcast') return super.perform(batch, call);
     const devices = batch.inputs.map(([value]) => value?.device ?? '');
-    const known = this.#knownOps(call.options, devices);
+    const known = this.#router.known(call, devices);
     if (known) return this.#performBy(known, batch, call);
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
-      const ops = await this.#opsFor(own, devices);
+      const ops = await this.#router.choose(own, devices);
       return drive(this.#performBy(ops, batch, own), runOptionsOf(own));
     });
   }
@@ -184,17 +174,13 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /** Like `perform`, for calls that block the thread. All values are on the host. */
   override performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (!this.#isRank) return this.perform(batch, call);
-    const { implementation } = call.options;
-    if (implementation !== 'RING') this.#nccl.refuseBlocking(implementation, this.#setting.devices ?? []);
-    const isRing = implementation !== 'AUTO' && this.#onHost === 'AUTO';
-    return this.#performBy(isRing ? this.#ringOps() : this, batch, call);
+    return this.#performBy(this.#router.chooseSync(call, this.#setting.devices ?? []), batch, call);
   }
 
   /** Also closes the ops made for calls with another implementation. The group stays open. */
   override async close(): Promise<void> {
     await super.close();
-    await this.#nccl.close();
-    await this.#ring?.close();
+    await this.#router.close();
   }
 
   protected override async reduceImplementation(
@@ -204,7 +190,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
     const call = this.withDefaults(given);
-    const ops = await this.#opsFor(call, value.devices);
+    const ops = await this.#router.choose(call, value.devices);
     return ops === this
       ? super.reduceImplementation(op, value, destinations, call)
       : ops.reduce(op, value, destinations, partOf(call));
@@ -217,7 +203,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     const call = this.withDefaults(given);
-    const ops = await this.#opsFor(call, pairs[0]?.[0].devices ?? []);
+    const ops = await this.#router.choose(call, pairs[0]?.[0].devices ?? []);
     if (ops !== this) {
       const into = call.targets?.map((tensors) => tensors && new PerReplica(tensors));
       return ops.batchReduce(op, pairs, { ...partOf(call), into });
@@ -238,7 +224,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   ): Promise<PossiblyMirrored<Tensor>> {
     logFirst(10, 'collective all-gather', 'info', `collective all-gather of ${value.values.length} values here`);
     const call = this.withDefaults(given);
-    const ops = await this.#opsFor(call, value.devices);
+    const ops = await this.#router.choose(call, value.devices);
     return ops === this
       ? super.gatherImplementation(value, destinations, axis, call)
       : ops.gather(value, destinations, axis, partOf(call));
@@ -255,8 +241,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
 
   #performBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (ops === this) return super.perform(batch, call);
-    // NCCL's ops take values of all replicas of this worker, from the methods below.
-    return ops === this.#ring ? ops.perform(batch, call) : this.performByHooks(batch, call);
+    // NCCL's ops take values of all replicas of this worker, from the methods above.
+    return ops instanceof RingAllReduce ? ops.perform(batch, call) : this.performByHooks(batch, call);
   }
 
   /**
@@ -267,59 +253,6 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#onHost) return;
     const asked = `a replica in its own thread requested ${implementation}`;
     this.#remark('warn', `${asked}, but these ops were created with ${this.#onHost}, which is used`);
-  }
-
-  /**
-   * Returns the ops for the implementation that a call requests, which may be these ops. All
-   * workers must request the same implementation.
-   * @throws CollError if the call requests NCCL, but it is not available on a worker
-   */
-  async #opsFor(call: Pick<ResolvedOptions, 'options' | 'turn'>, devices: readonly string[]): Promise<CrossDeviceOps> {
-    const { implementation } = call.options;
-    const nccl = implementation === 'RING' ? undefined : await this.#nccl.opsFor(implementation, devices, call.turn);
-    return nccl ?? this.#hostOps(implementation);
-  }
-
-  /** Like `opsFor`, but without waiting; undefined if the choice is not known yet. */
-  #knownOps({ implementation }: CommunicationOptions, devices: readonly string[]): CrossDeviceOps | undefined {
-    const isKnown = implementation === 'RING' || this.#nccl.hasNoGpu(implementation, devices);
-    return isKnown ? this.#hostOps(implementation) : undefined;
-  }
-
-  #hostOps(implementation: CommunicationOptions['implementation']): WorkerAllReduce {
-    return implementation === 'AUTO' || this.#onHost === 'RING' ? this : this.#ringOps();
-  }
-
-  #ringOps(): RingAllReduce {
-    this.#ring ??= new RingAllReduce(setupOf(this.#setting, this.#given, this.#world, ringAlgorithm()));
-    return this.#ring;
-  }
-
-  #openNccl(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps> {
-    const { devices, group } = this.#setting;
-    const { numPacks } = this.#given;
-    if (!group || !devices) {
-      this.#remark('info', 'NCCL executes all-reduces across the GPUs of this process');
-      return plugin.create(undefined);
-    }
-    if (!plugin.capabilities?.severalProcesses) {
-      this.#remark(
-        'info',
-        'NCCL executes all-reduces within each worker, and a ring across workers, because this plug-in does not support several processes',
-      );
-      const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
-      const { aggSmallGradsMaxBytes, aggSmallGradsMaxGroup, engine } = this.#given;
-      const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
-      const given = { ...packing, engine, group, allReduceSpec: 'nccl/xring' };
-      return new MultiWorkerAllReduce(workers, devices.length, given, this.#world);
-    }
-    this.#remark(
-      'info',
-      'NCCL executes all-reduces across the GPUs of all workers and concatenates values in their memory; everything else goes through the host',
-    );
-    const options = { onHost: this.#ringOps(), ...(numPacks === undefined ? {} : { numPacks }) };
-    const resolution = this.#world?.resolution ?? resolveEngine(this.#given.engine);
-    return plugin.create(options as never, worldOfAll(this.#setting, resolution));
   }
 
   #remark(level: 'info' | 'warn', why: string): void {
@@ -341,26 +274,4 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const message = `${pairs.length} values, group size ${groupSize}, implementation ${this.#onHost}, bytesPerPack ${bytesPerPack}`;
     logFirst(10, 'collective all-reduce', 'info', `collective all-reduce: ${message}`);
   }
-}
-
-/** A ring over the devices of all workers, for calls that request it. */
-class RingAllReduce extends WorkerAllReduce {
-  readonly name = 'collective';
-
-  override get severalTasks(): boolean {
-    return true;
-  }
-}
-
-function setupOf(
-  setting: CollectiveSetting,
-  { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup }: CollectiveAllReduceOptions,
-  world: World | undefined,
-  algorithm: Algorithm,
-): WorkerSetup {
-  const { devices, group } = setting;
-  const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
-  // Replicas of this worker may call these ops from inside, with or without other workers.
-  const own = world ?? (devices && worldHere(devices, engine, group));
-  return { ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) };
 }
