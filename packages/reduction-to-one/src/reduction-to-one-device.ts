@@ -84,7 +84,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
 
   /**
    * @throws ValueError unless `options` is an object, `reduceToDevice` a device and
-   * `accumulationFn` a function
+   * `accumulationFn` a function, and for an `accumulationFn` if `world` has ranks elsewhere
    */
   constructor(options?: ReductionToOneOptions, world?: World) {
     const { reduceToDevice, accumulationFn } = optionsOf(
@@ -101,6 +101,10 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     }
     this.#reduceToDevice = reduceToDevice === undefined ? undefined : canonicalize(reduceToDevice);
     this.#accumulationFn = accumulationFn;
+    if (accumulationFn && world && world.localRanks.length < world.devices.length) {
+      const message = 'accumulationFn needs the components of all replicas in one thread, but others are elsewhere';
+      throw new ValueError('ERR_COLL_REFUSED', `${message}: omit it, or use ops whose all-reduce is an algorithm`);
+    }
     const isOfSeveral = world !== undefined && world.localRanks.length > 1 && !accumulationFn;
     this.#hasOthers = isOfSeveral && world.localRanks.length < world.devices.length;
     if (isOfSeveral && (this.#hasOthers || world.engine !== 'js')) this.#byEngine = new EngineReduce(world);

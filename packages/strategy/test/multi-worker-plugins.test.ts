@@ -140,6 +140,11 @@ describe('crossDeviceOps of several workers', () => {
   it.each([
     ['an ops object of one worker', () => new RingAllReduce(), '"ring" cannot serve several workers in this way'],
     ['ops created without their world', () => worldless, 'created without the world of all workers'],
+    [
+      'a function that gets all components',
+      () => ({ name: reductionToOne, options: { accumulationFn: ([first]: readonly Tensor[]) => first as Tensor } }),
+      'accumulationFn needs the components of all replicas in one thread',
+    ],
     ['a plug-in that needs the group', () => multiWorker as never, 'its ops need the group of workers'],
     ['nccl', () => definePlugin({ ...ring, name: 'nccl' }) as never, "implementation: 'NCCL'"],
   ])('cannot be %s', async (_, crossDeviceOps, message) => {
