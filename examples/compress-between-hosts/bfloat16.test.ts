@@ -1,6 +1,7 @@
 import { type Communicator, fromBfloat16, type ProcessGroup, type Segments, type Tensor, toBfloat16 } from '@coll/core';
 import { ForwardingCommunicator, listOf } from '@coll/core/plugin';
 import { MultiWorkerMirroredStrategy, type MultiWorkerMirroredStrategyOptions } from '@coll/strategy';
+import { crossDeviceOpsSuite } from '@coll/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeGroups, cpus, groupsHere } from '../../packages/strategy/test/workers-here.js';
 import { bfloat16 } from './bfloat16.js';
@@ -10,6 +11,8 @@ afterEach(closeGroups);
 const rounded = (value: number) => fromBfloat16(toBfloat16(value));
 const bytesOf = (buffer: Segments | undefined) =>
   listOf(buffer ?? []).reduce((sum, { data }) => sum + data.byteLength, 0);
+
+crossDeviceOpsSuite({ test: it, describe, plugin: bfloat16, replicas: [2], bitsIndependentOfPacking: true });
 
 /** Adds up the bytes that a worker passes to all-reduces of its group. */
 class Counting extends ForwardingCommunicator {

@@ -13,7 +13,8 @@ import {
   zeros,
 } from '@coll/core';
 import { combine, concatAlong } from '@coll/core/plugin';
-import { CollectiveAllReduce, CollectiveKeys } from '@coll/multi-worker';
+import { acrossWorkers, CollectiveAllReduce, CollectiveKeys } from '@coll/multi-worker';
+import { RingAllReduce } from '@coll/ring';
 import { specScenarios } from './spec-scenarios.ts';
 import {
   assertAlike,
@@ -35,11 +36,18 @@ async function withOps(
   check: (ops: CrossDeviceOps, count: number, title: string) => Promise<void>,
 ): Promise<void> {
   for (const count of counts) {
+    const devices = devicesOf(group.rank, count);
     for (const implementation of ['AUTO', 'RING'] as const) {
-      const devices = devicesOf(group.rank, count);
       await using ops = new CollectiveAllReduce(devices, count * group.size, { group, implementation });
       await check(ops, count, `${implementation}, ${count} devices a worker`);
     }
+    const plugin = acrossWorkers((world) => new RingAllReduce({}, world), { group, devices });
+    if (group.executesBy !== undefined) {
+      await assert.rejects(plugin, { code: 'ERR_COLL_REFUSED', message: new RegExp(`^${group.executesBy} executes`) });
+      continue;
+    }
+    await using ops = await plugin;
+    await check(ops, count, `plug-in, ${count} devices a worker`);
   }
 }
 
