@@ -137,12 +137,16 @@ export function byDevice(values: readonly DistributedValues<Tensor>[]): ValuesBy
 function onDevices(inputs: ValuesByDevice, outputs: ValuesByDevice): ValuesByDevice {
   const lists: (readonly Tensor[])[] = [];
   for (let rank = 0; rank < outputs.length; rank++) {
+    const [values, results] = [inputs[rank] as readonly Tensor[], outputs[rank] as readonly Tensor[]];
     const list: Tensor[] = [];
-    for (const result of outputs[rank] as readonly Tensor[]) {
-      const { device } = (inputs[rank] as readonly Tensor[])[list.length] as Tensor;
+    let isSame = true;
+    for (let index = 0; index < results.length; index++) {
+      const result = results[index] as Tensor;
+      const { device } = values[index] as Tensor;
+      isSame &&= result.device === device;
       list.push(result.device === device ? result : { ...result, device });
     }
-    lists.push(list);
+    lists.push(isSame ? results : list);
   }
   return lists;
 }

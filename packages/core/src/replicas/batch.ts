@@ -45,7 +45,12 @@ export interface DenseBatch extends Batch {
 
 export function isDense(batch: Batch): batch is DenseBatch {
   const { request, inputs } = batch;
-  return request.kind === 'all-reduce' && inputs.every((values) => values.length > 0 && values.every(hasData));
+  if (request.kind !== 'all-reduce') return false;
+  for (const values of inputs) {
+    if (values.length === 0) return false;
+    for (const value of values) if (!('data' in value)) return false;
+  }
+  return true;
 }
 
 /** Whether the lists have as many values as each other, and the values at an index have the same dtype and shape. */
@@ -58,10 +63,6 @@ export function areAlike([first = [], ...others]: DenseBatch['inputs']): boolean
     }
   }
   return true;
-}
-
-function hasData(value: Value): boolean {
-  return 'data' in value;
 }
 
 /** Regroups lists of values: one distributed value per index, with one component per list. */

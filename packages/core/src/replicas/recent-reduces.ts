@@ -14,6 +14,7 @@ interface KnownArrays {
   readonly arrays: readonly TypedArray[];
   /** The sizes when the call was validated. A buffer that is detached or resized changes them. Not lengths: see `hasLength`. */
   readonly byteLengths: readonly number[];
+  readonly bytes: number;
 }
 
 /** A reduce of arrays into known arrays, which is probably repeated. */
@@ -94,7 +95,7 @@ function reduceOf(op: ReduceOp, value: unknown, into: unknown, made: GroupCall):
   const values = knownArrays(value, made.call.values);
   const results = values && (into === value ? values : made.call.into && knownArrays(into, made.call.into));
   if (!results) return undefined;
-  return { op, values, into: results, made, bytes: bytesOf(values) + bytesOf(results), work: undefined };
+  return { op, values, into: results, made, bytes: values.bytes + results.bytes, work: undefined };
 }
 
 /** The arrays that were given, if they are the memory of these tensors. */
@@ -102,6 +103,7 @@ function knownArrays(given: unknown, tensors: readonly Value[]): KnownArrays | u
   const arrays = Array.isArray(given) ? [...given] : [given];
   if (arrays.length !== tensors.length) return undefined;
   const byteLengths: number[] = [];
+  let bytes = 0;
   for (let index = 0; index < arrays.length; index++) {
     const array: unknown = arrays[index];
     const value = tensors[index] as Value;
@@ -109,8 +111,9 @@ function knownArrays(given: unknown, tensors: readonly Value[]): KnownArrays | u
     if (!ArrayBuffer.isView(array) || array.byteLength === 0) return undefined;
     if (!('data' in value) || value.data !== array) return undefined;
     byteLengths.push(array.byteLength);
+    bytes += array.byteLength;
   }
-  return byteLengths.length === 0 ? undefined : { isList: Array.isArray(given), arrays, byteLengths };
+  return byteLengths.length === 0 ? undefined : { isList: Array.isArray(given), arrays, byteLengths, bytes };
 }
 
 function isOn({ isList, arrays, byteLengths }: KnownArrays, value: unknown): boolean {
@@ -120,10 +123,4 @@ function isOn({ isList, arrays, byteLengths }: KnownArrays, value: unknown): boo
     if (value[index] !== arrays[index] || value[index].byteLength !== byteLengths[index]) return false;
   }
   return true;
-}
-
-function bytesOf({ byteLengths }: KnownArrays): number {
-  let bytes = 0;
-  for (const each of byteLengths) bytes += each;
-  return bytes;
 }

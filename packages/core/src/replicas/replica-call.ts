@@ -78,7 +78,7 @@ export function reduceCall(
   validateReduceOp(op);
   const values = valuesOf(value, device);
   requireReducible(op, values);
-  requireNameEach(resolved, values.length);
+  if (resolved.names) requireNameEach(resolved, values.length);
   const name = `all-reduce ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
   return callOf({ kind: 'all-reduce', op }, name, value, values, into, resolved, device);
 }
@@ -221,13 +221,10 @@ function memoryFor(
 ): readonly Tensor[] {
   const dense = values.some(isIndexedSlices) ? values.filter((value) => !isIndexedSlices(value)) : values;
   const op = request.kind === 'all-reduce' ? collectiveOp(request.op) : undefined;
-  const memory = into === undefined ? inPlace(values, dense) : tensorsOf(into, device);
-  return resultsFor(op, dense as readonly Tensor[], memory);
-}
-
-/** The values as memory for their own results. @throws ValueError for indexed slices */
-function inPlace(values: readonly Value[], dense: readonly Value[]): readonly Tensor[] {
-  return (dense === values ? values : values.map(asMemory)) as readonly Tensor[];
+  if (into !== undefined) return resultsFor(op, dense as readonly Tensor[], tensorsOf(into, device));
+  // `asMemory` refuses indexed slices.
+  const own = dense === values ? values : values.map(asMemory);
+  return resultsFor(op, dense as readonly Tensor[], own as readonly Tensor[]);
 }
 
 /** The leaves as tensors or indexed slices on a device. */

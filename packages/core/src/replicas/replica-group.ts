@@ -368,8 +368,9 @@ export class ReplicaGroup {
 
   #placeOf(replicaId: number): number {
     const { ids } = this.#options;
-    requireLocal(replicaId, ids);
-    return ids.indexOf(replicaId);
+    const place = ids.indexOf(replicaId);
+    if (place < 0) requireLocal(replicaId, ids);
+    return place;
   }
 
   #deviceOf(place: number): string {

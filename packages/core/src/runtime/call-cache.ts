@@ -58,7 +58,7 @@ export class CallCache<Handle> {
     const [output] = outputs;
     const call = output && this.#candidate(collective, isList(output) ? output[0] : output, options);
     if (!call || call.refusals !== refusals || !isOn(call.inputs, inputs)) return undefined;
-    return (outputs === inputs && isInPlace(call)) || isOn(call.outputs, outputs) ? call : undefined;
+    return (outputs === inputs && call.outputs === call.inputs) || isOn(call.outputs, outputs) ? call : undefined;
   }
 
   /** Prepares a new call, and keeps it if `isRepeated`, or if the same call was made before. */
@@ -117,13 +117,9 @@ export class CallCache<Handle> {
 }
 
 /** Whether no array of a call was detached or resized since the call was validated. */
-export function isWhole(call: PreparedCall<unknown>): boolean {
-  return call.inputs.every(hasItsSize) && (isInPlace(call) || call.outputs.every(hasItsSize));
-}
-
-// Each look at the size of an array takes about ten nanoseconds.
-function isInPlace({ inputs, outputs }: PreparedCall<unknown>): boolean {
-  return outputs === inputs;
+export function isWhole({ inputs, outputs }: PreparedCall<unknown>): boolean {
+  // Each look at the size of an array takes about ten nanoseconds.
+  return inputs.every(hasItsSize) && (inputs === outputs || outputs.every(hasItsSize));
 }
 
 /**

@@ -74,7 +74,7 @@ class Waiter {
   reject!: (error: unknown) => void;
   isOver = false;
   /** Stops watching the deadline and the abort signal of the waiting call. */
-  unwatch: () => void = watchesNothing;
+  unwatch: (() => void) | undefined;
 
   constructor(place: number, joining: Joining, refusals: Refusals) {
     this.place = place;
@@ -219,7 +219,7 @@ export class Rendezvous {
 
   #reject(waiters: readonly Waiter[]): void {
     for (const waiter of waiters) {
-      waiter.unwatch();
+      waiter.unwatch?.();
       if (this.#ends(waiter)) waiter.reject(this.#failure?.(waiter.joining.name));
     }
   }
@@ -235,8 +235,11 @@ export class Rendezvous {
   #begin(perform: Perform): void {
     const waiters = this.#waiting.map((calls) => calls.shift() as Waiter);
     this.#begun += 1;
-    for (const waiter of waiters) waiter.unwatch();
-    const isExclusive = waiters.some(isAlone);
+    let isExclusive = false;
+    for (const { unwatch, joining } of waiters) {
+      unwatch?.();
+      isExclusive ||= joining.isExclusive === true;
+    }
     const before = isExclusive ? Promise.all(this.#performing.values()) : this.#exclusive;
     const calls = waiters.map(({ joining }) => joining as never);
     let outputs: Promise<readonly unknown[]>;
@@ -334,14 +337,8 @@ export class Rendezvous {
   }
 }
 
-function watchesNothing(): void {}
-
 function hasAny(calls: readonly unknown[]): boolean {
   return calls.length > 0;
-}
-
-function isAlone({ joining }: Waiter): boolean {
-  return joining.isExclusive === true;
 }
 
 /** The errors of replicas with these ids. */
