@@ -367,9 +367,8 @@ export class ReplicaGroup {
   }
 
   #placeOf(replicaId: number): number {
-    const { ids } = this.#options;
-    const place = ids.indexOf(replicaId);
-    if (place < 0) requireLocal(replicaId, ids);
+    const place = this.#options.ids.indexOf(replicaId);
+    if (place < 0) requireLocal(replicaId, this.#options.ids);
     return place;
   }
 

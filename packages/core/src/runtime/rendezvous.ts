@@ -171,7 +171,9 @@ export class Rendezvous {
     this.#watch(waiter);
     this.#pending[place] = (this.#pending[place] as number) + 1;
     this.#waiting[place]?.push(waiter);
-    if (this.#waiting.every(hasAny)) this.#begin(perform);
+    let areAllHere = true;
+    for (const calls of this.#waiting) areAllHere &&= calls.length > 0;
+    if (areAllHere) this.#begin(perform);
     this.#options.onChange?.();
     return waiter.promise as Promise<Output>;
   }
@@ -335,10 +337,6 @@ export class Rendezvous {
     const failure = { reason: 'deadline', rank, ranks: missing, text: 'did not arrive' } as const;
     this.close(this.#errors.failure(failure, undefined));
   }
-}
-
-function hasAny(calls: readonly unknown[]): boolean {
-  return calls.length > 0;
 }
 
 /** The errors of replicas with these ids. */

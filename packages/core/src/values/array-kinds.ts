@@ -26,7 +26,11 @@ export function rememberLike(copy: TypedArray, stored: Elements): void {
 
 /** Whether a caller passed these elements in another kind of array. */
 export function isGivenOtherwise(elements: object): boolean {
-  return 'data' in elements && givenOf(elements as Elements) !== undefined;
+  return (
+    'data' in elements &&
+    hasTwoKinds[(elements as Elements).dtype] === true &&
+    givenOf(elements as Elements) !== undefined
+  );
 }
 
 /**
@@ -44,10 +48,12 @@ export function asGiven<Result extends object>(result: Result, source?: object):
 }
 
 function givenOf(elements: Elements): ArrayBufferView | undefined {
-  // Other dtypes have only one kind of array.
-  if ((elements.dtype !== 'float16' && elements.dtype !== 'uint8') || elements.memory) return undefined;
+  if (!hasTwoKinds[elements.dtype] || elements.memory) return undefined;
   return givenArrays.get(elements.data);
 }
+
+/** The dtypes whose elements callers may pass in two kinds of arrays. */
+const hasTwoKinds: Readonly<Partial<Record<DType, boolean>>> = { float16: true, uint8: true };
 
 type Constructor = new (buffer: ArrayBufferLike, byteOffset: number, length: number) => ArrayBufferView;
 
