@@ -1,10 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import path from 'node:path';
 import { ask } from '../ask.js';
-import type { Measurement } from '../measurement.js';
-import type { VenueName } from '../trial.js';
+import type { Effort, Measurement } from '../measurement.js';
+import type { Trial, VenueName } from '../trial.js';
 import type { Venue } from '../venues/venue.js';
-import type { SeriesOrder, SeriesStart } from './series-process.js';
+
+export interface SeriesStart {
+  readonly ranks: number;
+  /** How long a process of a venue may print no figure before it counts as hung and is killed. */
+  readonly silenceSeconds: number;
+}
+
+export interface SeriesOrder {
+  readonly venue: VenueName;
+  readonly trials: readonly Trial[];
+  readonly effort: Effort;
+}
 
 /**
  * One series of figures of one build: a process that loads the benchmark program of that build,
