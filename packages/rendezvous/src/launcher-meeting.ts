@@ -54,12 +54,10 @@ export async function launcherMeeting(request: MeetingRequest): Promise<Launcher
   if (!jobKey) throw noJobKey(membership);
   const place = meetingPlace(membership, environment);
   if (place.host === undefined && !(isHere && membership.launcher === 'AWS Batch')) {
+    const message = `${membership.launcher} does not say on which host rank 0 runs`;
     const advice =
       'set COLL_STORE, COLL_JOB and COLL_JOB_KEY on all members as `coll store --print-env` prints them, or pass a clusterResolver';
-    throw new ValueError(
-      'ERR_COLL_CLUSTER',
-      `${membership.launcher} does not say on which host rank 0 runs: ${advice}`,
-    );
+    throw new ValueError('ERR_COLL_CLUSTER', `${message}: ${advice}`);
   }
   const host = isHere ? await ownAddress(request, place.host) : (place.host as string);
   return { address: storeUrl(host, place.port), jobKey, isHere };
