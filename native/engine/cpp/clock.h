@@ -4,7 +4,7 @@
 
 namespace coll {
 
-// Every wait and deadline of the engine is measured on this one.
+// The clock of all waits and deadlines of the engine.
 using Clock = std::chrono::steady_clock;
 
 }  // namespace coll

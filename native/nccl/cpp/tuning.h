@@ -3,48 +3,52 @@
 #include <chrono>
 #include <cstddef>
 
-// The numbers that are chosen for speed or patience, and what each decides. Numbers that others
-// see, such as those of dtypes, are next to their use.
+// Numbers that were chosen for speed or as time limits. Numbers that others see, such as those of
+// dtypes, are next to their use.
 namespace coll::tuning {
 
 using namespace std::chrono_literals;
 
 // --- Waiting for NCCL and for devices ---
 
-// Polls of the completion thread, with a yield after each, before it sleeps; each sleep is twice as
-// long as the one before.
+// The number of polls of the completion thread, with a yield after each, before it sleeps. Each
+// sleep is twice as long as the one before.
 constexpr int kCompletionPolls = 200;
 constexpr std::chrono::microseconds kShortestCompletionSleep = 20us;
 constexpr std::chrono::microseconds kLongestCompletionSleep = 500us;
-// The same for a communicator that is being made or is executing a call.
+// The number of polls, in the same way, for a communicator that is being made or is executing a
+// call.
 constexpr int kCommunicatorPolls = 200;
 constexpr std::chrono::microseconds kShortestCommunicatorSleep = 10us;
 constexpr std::chrono::microseconds kLongestCommunicatorSleep = 500us;
-// Between two polls of launches that wait for other ranks, on the submission thread.
+// The interval between two polls of launches that wait for other ranks, on the submission thread.
 constexpr std::chrono::microseconds kBegunInterval = 500us;
-// Between two checks of deadlines and communicators, on the watching thread.
+// The interval between two checks of deadlines and communicators, on the watching thread.
 constexpr std::chrono::milliseconds kWatchInterval = 20ms;
-// Between two checks whether a chunk of pinned memory is still wanted.
+// The interval between two checks whether a chunk of pinned memory is still wanted.
 constexpr std::chrono::milliseconds kChunkInterval = 10ms;
 
 // --- Patience at the end ---
 
-// A launch that is not stuck comes back within these polls, and then finds its communicator alive.
-// One that is stuck comes back by the abort.
+// The number of polls for a launch to return before its communicators are aborted. A launch that is
+// not stuck returns in this time, and finds its communicator alive; a stuck one returns because of
+// the abort.
 constexpr int kLaunchPolls = 100;
 constexpr std::chrono::milliseconds kLaunchInterval = 2ms;
-// Between two checks whether all aborts have come back, and whether all threads rest.
+// The interval between two checks whether all aborts have returned, and whether all threads are
+// idle.
 constexpr std::chrono::milliseconds kEndingInterval = 1ms;
-// At the exit of the process, for threads to leave their calls.
+// The time for threads to leave their calls at the exit of the process.
 constexpr std::chrono::milliseconds kLongestExit = 500ms;
-// At the end of a worker thread, for the aborts of its communicators.
+// The time for the aborts of its communicators at the end of a worker thread.
 constexpr std::chrono::seconds kLongestAbort = 2s;
 
 // --- Kernels ---
 
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kBlocksPerProcessor = 8;
-// What one block copies at a time: large pieces are cut, so that all blocks have work.
+// The number of bytes that one block copies at a time. Large pieces are divided, so that all blocks
+// have work.
 constexpr std::size_t kTileStep = 4096;
 constexpr std::size_t kLeastTileBytes = 16u << 10;
 constexpr std::size_t kMostTileBytes = 64u << 10;

@@ -146,11 +146,11 @@ Napi::Object fill(Napi::Object exports) {
 }  // namespace
 }  // namespace coll
 
-// Every worker thread loads the addon. Global are only the instructions in use, the number of the
-// latest offer and the handles that were checked.
+// Every worker thread loads the addon. The only state that all threads share: the instruction set
+// in use, the number of the latest offer, and the handles that were checked.
 Napi::Object init_coll_native(Napi::Env env, Napi::Object exports) {
-  // On Windows, the first call of a function finds it in the running program, and GNU's code for
-  // that loses floating-point arguments.
+  // On Windows, the first call of a Node-API function looks up its address in the running program.
+  // GNU's code for that loses floating-point arguments, so the first call passes 0.
   static_cast<void>(Napi::Number::New(env, 0));
   return coll::fill(exports);
 }

@@ -21,7 +21,8 @@ std::string description_of(const Napi::Value& value);
 // The following throw WrongArgument unless the value is of the type in their name. `what` is its
 // name in the message.
 
-// The number without its fraction, between `least` and `most`.
+// The value as an integer, without a fraction. Throws unless the value is between `least` and
+// `most`.
 int integer_of(const Napi::Value& number, const char* what, int least, int most);
 // A number of bytes or elements, up to `most`.
 std::size_t count_of(const Napi::Value& number, const char* what, std::size_t most = std::size_t{1} << 53);

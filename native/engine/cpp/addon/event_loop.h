@@ -36,7 +36,8 @@ class EventLoop {
   }
 
  protected:
-  // That of the calling JavaScript thread, made by the first call. `name` is for tools that list asynchronous resources.
+  // The event loop of the calling JavaScript thread; the first call creates it. Tools that list
+  // asynchronous resources show `name`.
   template <class Loop>
   static std::shared_ptr<Loop> of(Napi::Env env, const char* name) {
     auto* held = env.GetInstanceData<std::shared_ptr<Loop>>();
@@ -48,7 +49,8 @@ class EventLoop {
     return *held;
   }
 
-  // Ends what uses the memory of the thread. Called when the thread ends, before callbacks are dropped.
+  // Ends all work that uses memory of the JavaScript thread. Called when the thread ends, before
+  // callbacks are dropped.
   virtual void end_thread() = 0;
 
  private:
@@ -61,7 +63,7 @@ class EventLoop {
     if (status != napi_ok) throw Napi::Error::New(env);
     napi_unref_threadsafe_function(env, call_);
     is_open_ = true;
-    // Runs before anything of the thread is destroyed.
+    // Node calls this before it destroys any object of the thread.
     env.AddCleanupHook([this] { close(); });
   }
 

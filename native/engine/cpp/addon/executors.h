@@ -6,7 +6,7 @@
 
 namespace coll {
 
-// The executors of groups of processes, and the connections that they take over.
+// Adds the functions that set the executor of a group of processes and take over its connections.
 void add_executors(Napi::Object exports);
 
 }  // namespace coll

@@ -32,7 +32,7 @@ void add(Napi::Object exports, const char* name) {
   exports.Set(name, Napi::Function::New<guarded<function>>(exports.Env(), name));
 }
 
-// Groups of processes, where the platform has them.
+// Adds the functions for groups of processes, on platforms that support them.
 void add_processes(Napi::Object exports);
 
 }  // namespace coll

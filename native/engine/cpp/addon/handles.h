@@ -19,7 +19,7 @@ struct HandleKind {
 
 constexpr HandleKind handle_kind(const char* name, std::uint64_t number) { return {name, {0x636f6c6c6e617476, number}}; }
 
-// Specialized next to every type that handles hold.
+// Specialized for every type that a handle can hold, next to the type.
 template <class T>
 inline constexpr HandleKind kHandle{nullptr, {}};
 
@@ -44,7 +44,7 @@ std::uintptr_t checked(const void* value) {
 template <class T>
 Napi::Value hold(Napi::Env env, T* value) {
   auto handle = Napi::External<T>::New(env, value, [](Napi::Env, T* held) {
-    // A value of another kind may get the same address.
+    // Forgets that this address was checked, because a value of another kind may get the same one.
     std::uintptr_t known = checked<T>(held);
     place_of(held).compare_exchange_strong(known, 0);
     delete held;

@@ -25,8 +25,8 @@ std::string refusal_of_shared_memory() {
   }
 }
 
-// Rules about processes do not apply to a process that reads its own memory, but system-call
-// filters do.
+// Why the system refuses to read the memory of another process; empty if it does not. Reads the
+// memory of this process: permissions do not apply to it, but filters of system calls do.
 std::string refusal_of_memory_access() {
   char from = 1;
   char to = 0;

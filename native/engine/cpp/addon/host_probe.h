@@ -4,7 +4,7 @@
 
 namespace coll {
 
-// Adds what a system refuses to groups of processes, where the platform has them.
+// Adds probeHost(), on platforms that support groups of processes.
 void add_host_probe(Napi::Object exports);
 
 }  // namespace coll

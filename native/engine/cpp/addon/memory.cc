@@ -23,8 +23,8 @@ const char* name_of(napi_typedarray_type type) {
 }
 
 Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least) {
-  // The initial type stays if Node-API does not know the type of the array. No call takes clamped
-  // arrays.
+  // If Node-API does not know the type of the array, the type stays `clamped`, which no call
+  // accepts.
   Elements found{nullptr, 0, napi_uint8_clamped_array};
   void* data = nullptr;
   // Does not ask for the buffer: Node 20 cannot return the address of a SharedArrayBuffer.

@@ -18,14 +18,14 @@ struct Elements {
   napi_typedarray_type type;
 };
 
-// "Float32Array"
+// The name of the type in JavaScript, such as "Float32Array".
 const char* name_of(napi_typedarray_type type);
 
 // `least`: the minimum number of elements. Throws WrongArgument for any other value, which the
 // message calls `what`.
 Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least = 0);
 
-// The same for an array on a SharedArrayBuffer, whose memory exists as long as the array.
+// Like elements_of, for an array on a SharedArrayBuffer. The memory exists as long as the array.
 Elements shared_elements_of(const Napi::Value& array, napi_typedarray_type type, const char* what, std::size_t least);
 
 // For each typed array of a list: whether JavaScript can detach its memory.

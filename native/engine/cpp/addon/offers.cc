@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<std::uint64_t> latest_id{0};
 
-// The type of the typed arrays that have elements of each DType.
+// The type of the typed array that stores elements of each DType.
 constexpr napi_typedarray_type kStorage[kDTypeCount] = {
     napi_uint16_array, napi_uint16_array,   napi_float32_array, napi_float64_array, napi_int8_array,   napi_int16_array,      napi_int32_array,
     napi_bigint64_array, napi_uint8_array, napi_uint16_array,  napi_uint32_array,  napi_biguint64_array, napi_uint8_array};
@@ -39,8 +39,8 @@ void require_sound(const Offer& offer) {
   }
 }
 
-// The addresses of the pieces of an input or output of `bytes` in all; none if it is not used.
-// Throws if an array is shorter than its piece.
+// The addresses of the pieces of an input or output, which has `bytes` bytes in total; none if the
+// rank does not use it. Throws if an array is shorter than its piece.
 template <class Pointer>
 std::vector<Pointer> pieces_of(const Napi::Value& arrays, const Offer& offer, bool is_used, DType dtype, std::size_t bytes, const char* what) {
   const Napi::Array list = array_of(arrays, what, is_used ? offer.piece_count() : 0);
@@ -68,8 +68,8 @@ Offer offer_of(const ProgramPointer& program, int rank, const std::vector<std::s
   return offer;
 }
 
-// Threads access each other's memory according to their own offers, so these must be alike,
-// whatever the callers claim.
+// Ranks in threads access each other's memory as their own offers describe it. So the offers must
+// be alike, whatever the callers state as `agreed`.
 std::uint64_t fingerprint_for_threads(const Offer& offer) {
   const Program& program = *offer.program;
   const double numbers[] = {static_cast<double>(offer.fingerprint >> 32), static_cast<double>(offer.fingerprint & 0xffffffff),

@@ -47,7 +47,8 @@ Offer offer_from(const Napi::CallbackInfo& info, std::size_t first = 0);
 // The pair: the rank whose output overlaps memory of the other rank.
 Napi::Value make_offers_of_all(const Napi::CallbackInfo& info);
 
-// refillOffersOfAll(offers, program, ...): undefined | [rank, rank]; the same in a handle whose call has ended
+// refillOffersOfAll(offers, program, ...): undefined
+// [rank, rank]; like offersOfAll, in the handle of a call that has ended
 Napi::Value refill_offers_of_all(const Napi::CallbackInfo& info);
 
 }  // namespace coll

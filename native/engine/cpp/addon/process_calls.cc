@@ -27,7 +27,7 @@ namespace {
 HeldCall& call_of(const Napi::Value& value) { return held<HeldCall>(value); }
 
 std::chrono::microseconds timeout_of(const Napi::Value& millis) {
-  // A hundred years: no limit in practice.
+  // A hundred years in milliseconds: no limit in practice.
   constexpr double kMost = 3.2e12;
   const double count = amount_of(millis, "timeoutMillis");
   return std::chrono::microseconds(count > 0 ? static_cast<std::int64_t>(std::min(count, kMost) * 1000) : 0);

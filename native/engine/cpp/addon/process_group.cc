@@ -75,7 +75,7 @@ bool HeldGroup::stage(HeldCall& held) {
     staged_.push_back(&held);
     held.staging_buffer = std::move(buffer);
   } catch (const std::exception&) {
-    // The other ranks are waiting in this collective, or will be.
+    // The other ranks wait in this collective, or will: the failure releases them.
     monitor.fail_here("is out of memory");
     throw;
   }
@@ -87,7 +87,7 @@ void HeldGroup::finish(HeldCall& held, bool delivers) {
   const auto staged = std::find(staged_.begin(), staged_.end(), &held);
   if (staged == staged_.end()) throw WrongArgument("call must be one that this group has staged");
   if (delivers) held.staging_buffer->deliver();
-  // Other ranks may still write there.
+  // Other ranks may still write to the staging buffer.
   else if (!group_ || group_->has_failed()) held.staging_buffer->abandon();
   staged_.erase(staged);
   held.staging_buffer.reset();
@@ -100,7 +100,7 @@ void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microsecon
   try {
     runner_->submit({id, &held.call, timeout});
   } catch (const std::exception& error) {
-    // The call may have begun.
+    // The call may have begun, so other ranks may wait for this one.
     monitor.fail_here(std::string("cannot continue: ") + error.what());
     throw;
   }

@@ -23,7 +23,7 @@ struct HeldCall {
   Call call;
   Detachable detachable;
   std::unique_ptr<StagingBuffer> staging_buffer;
-  // The first group that took it; other groups refuse it then.
+  // The group that took the call first; all other groups refuse the call.
   const HeldGroup* group = nullptr;
 };
 
@@ -46,7 +46,7 @@ class HeldGroup {
   // Returns the group if the calling thread may execute this call. Throws if another thread is
   // executing calls, or the call belongs to another group.
   Group& group_for(HeldCall& held) const;
-  // Executes a call in the calling thread, with the limits of an executor.
+  // Executes a call in the calling thread. `patience` and the time slice limit it as in `Executor`.
   Status try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
   // Prepares a call for another thread: from now on, JavaScript may change or detach its memory.
   // Returns false if this has to wait for the end of an earlier call that writes its inputs, or of
@@ -57,12 +57,12 @@ class HeldGroup {
   // Throws Error if another group has staged the call.
   void finish(HeldCall& held, bool delivers);
   std::vector<Runner::Result> take_results();
-  // Begins to leave after `delay`; `has_parted` becomes true when that is done. Only a departure
-  // without delay keeps the event loop alive.
+  // Begins to leave the group after `delay`; `has_parted` becomes true once this rank has left. The
+  // event loop is kept alive only if `delay` is 0.
   void leave(std::chrono::milliseconds delay);
   bool has_parted() const { return has_parted_; }
-  // Ends all threads and connections. Other members find out by themselves what this one has not
-  // reported.
+  // Ends all threads and connections without a report: other members only see that this one is
+  // gone.
   void stop();
 
  private:
@@ -84,7 +84,7 @@ class HeldGroup {
   // A call that the calling thread has begun and not completed.
   const HeldCall* begun_ = nullptr;
   std::unique_ptr<Group> group_;
-  // Last, so that its thread ends before the members that it uses.
+  // Declared last, so that its thread ends before the members that it uses.
   std::unique_ptr<Runner> runner_;
 };
 

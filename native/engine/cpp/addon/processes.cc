@@ -38,13 +38,14 @@ Napi::Value tell_opened(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// unopened(group): number[], the ranks that have not reported that
+// unopened(group): number[], the ranks that have not reported that they have opened the group
 Napi::Value unopened(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().unopened()); }
 
 // left(group): number[], the ranks that have left the group
 Napi::Value left(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().leavers()); }
 
-// enclose(group, ranks: number): failures may name ranks of an enclosing group of so many ranks
+// enclose(group, ranks: number): from now on failures may name ranks of the enclosing group, which
+// has that many ranks
 Napi::Value enclose(const Napi::CallbackInfo& info) {
   group_of(info[0]).monitor().enclose(integer_of(info[1], "ranks", 1, kMostRank));
   return info.Env().Undefined();

@@ -50,7 +50,7 @@ Napi::Value make_rings(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// hasMark(segment, rank: number): boolean
+// hasMark(segment, rank: number): boolean, whether this rank has opened the segment
 Napi::Value has_mark(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), segment_of(info[0])->has_mark_of(rank_with_mark(info[1])));
 }

@@ -19,11 +19,11 @@ using tuning::kKiB;
 using Nanos = Stopwatch::Nanos;
 
 constexpr int kRanks = 2;
-// How many times as fast another way than the usual one must be: smaller differences change from
-// run to run.
+// How many times as fast as the usual way another way must be to replace it. Smaller differences
+// vary from run to run.
 constexpr double kClearly = 1.1;
 
-// The memory of a rank, and what its program does there.
+// The input and output of a rank, accessed as a program accesses them.
 struct RankValues {
   // Writes each line of the input, as a program does before a call.
   void write(std::size_t bytes) {
@@ -109,8 +109,8 @@ class Calls {
 
 bool is_clearly_less(Nanos time, Nanos other) { return time * kClearly < other; }
 
-// Whether two threads get a core each at once. On a machine with many more threads than cores, a
-// calibration would take far longer than it may.
+// Whether two threads get a core each without delay. On a machine with many more threads than
+// cores, a calibration would take far longer than it may.
 bool are_cores_free(Pair& pair) {
   constexpr std::chrono::milliseconds kMost{1};
   auto nothing = [](int) {};

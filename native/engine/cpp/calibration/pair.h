@@ -28,7 +28,7 @@ class Pair {
   }
 
  private:
-  // Some milliseconds.
+  // Takes some milliseconds.
   static constexpr int kSpins = 100'000;
 
   void begin(void (*work)(void*), void* context) {
@@ -52,7 +52,7 @@ class Pair {
   void* context_ = nullptr;
   std::atomic<std::uint32_t> turn_{0};
   std::atomic<std::uint32_t> done_{0};
-  // Last, since it uses the others.
+  // Declared last, because the thread uses the other members.
   std::thread thread_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace coll {
 
-// Compares the times of two ways to do the same, and finds out whether other programs take the
+// Compares the times of two ways to do the same work, and detects whether other programs use the
 // cores meanwhile.
 class Stopwatch {
  public:
@@ -17,8 +17,9 @@ class Stopwatch {
 
   explicit Stopwatch(Clock::duration most) : end_(Clock::now() + most) {}
 
-  // The median times. The two ways take turns, so that both meet the same disturbances. `rounds` is
-  // odd and at most kMostRounds; one more of each way comes first and does not count.
+  // The median times of both ways. They are measured in turns, so that both meet the same
+  // disturbances. `rounds` is odd and at most kMostRounds. One more round comes first and is not
+  // counted.
   struct Times {
     Nanos usual;
     Nanos other;
@@ -36,14 +37,16 @@ class Stopwatch {
 
   // Whether other programs have taken the cores for more than a fifth of the time.
   bool is_disturbed() const { return 5 * suspended_ > all_; }
-  // Whether the time is over. What was compared last is then worth nothing.
+  // Whether the time limit has passed. The latest comparison is then incomplete and must not be
+  // used.
   bool is_over() const { return Clock::now() >= end_; }
 
   static constexpr std::size_t kMostRounds = 15;
 
  private:
   using Rounds = std::array<Nanos, kMostRounds + 1>;
-  // Systems suspend threads for a millisecond or more.
+  // A longer gap between two looks at the clock means that the thread was suspended. Systems
+  // suspend threads for a millisecond or more.
   static constexpr std::chrono::microseconds kSuspension{500};
 
   template <class Work>

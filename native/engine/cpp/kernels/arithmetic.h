@@ -9,7 +9,8 @@
 namespace coll {
 namespace {
 
-// Integers are added and multiplied unsigned, where wrapping is defined, and from 32 bits: uint16 would become signed.
+// Integers are added and multiplied as unsigned numbers of at least 32 bits, which wrap around. C++
+// would promote shorter ones to int, whose overflow is undefined.
 struct Sum {
   template <class T>
   static T combine(T a, T b) {
@@ -28,8 +29,8 @@ struct Product {
   }
 };
 
-// For two unequal floats, the comparison in either order finds the same one. For NaN, which has to
-// win, and for zeros of both signs, the two findings differ and are combined bit by bit. NaN with
+// For two unequal floats, the comparison in either order selects the same one. For NaN, which must
+// win, and for zeros of both signs, the two selections differ and are combined bit by bit. NaN with
 // any other bits stays NaN.
 struct Min {
   template <class T>
@@ -80,7 +81,8 @@ struct Divide {
   }
 };
 
-// For powers of two, multiplies by the inverse: the same bits in a fraction of the time.
+// Divides by a power of two by multiplying with the inverse: the same bits in a fraction of the
+// time.
 template <class T>
 struct Scale {
   T factor;

@@ -17,8 +17,8 @@ inline typename Format::Wide combined(const typename Format::Stored* const* inpu
   else return Op::combine(combined<Format, Op, kInputs - 1>(inputs, i), last);
 }
 
-// Combines as many elements as fill whole lanes, and returns how many. The small arrays stay in
-// registers.
+// Combines the elements that fill whole vector registers, and returns their number. The small
+// arrays are kept in registers.
 template <class Format, class Op, int kInputs, int kOutputs, class Last>
 inline std::size_t combine_lanes(typename Format::Stored* const* outputs, const typename Format::Stored* const* inputs,
                                  std::size_t count, Last last) {
@@ -39,8 +39,8 @@ inline std::size_t combine_lanes(typename Format::Stored* const* outputs, const 
   return done;
 }
 
-// An output that is also an input is written only after its element was read, so no iteration
-// depends on another.
+// Each iteration writes an output after it has read its inputs, and reads nothing that another
+// iteration writes, even if an output is also an input.
 template <class Format, class Op, int kInputs, int kOutputs, class Last>
 inline void combine_each(typename Format::Stored* const* outputs, const typename Format::Stored* const* inputs,
                          std::size_t begin, std::size_t end, Last last) {

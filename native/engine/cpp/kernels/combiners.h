@@ -56,8 +56,9 @@ constexpr Combiner make_common() {
   return combiner;
 }
 
-// Gradients are sums and means of floats. Rarer operations use a third of the code: with eight
-// inputs they take a third longer in the cache, and as long as others in memory.
+// Sums and means of floats, the usual operations on gradients, have loops for many inputs. Rarer
+// operations have fewer loops, a third of the code: with eight inputs they take a third longer in
+// the cache, and as long as the others in memory.
 template <class Format, class Op>
 constexpr Combiner kRare = make_rare<Format, Op>();
 template <class Format, class Op>

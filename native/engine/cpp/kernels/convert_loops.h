@@ -8,7 +8,7 @@
 namespace coll {
 namespace {
 
-// Converts as many elements as fill whole lanes, and returns how many.
+// Converts the elements that fill whole vector registers, and returns their number.
 template <class Into, class From, class Last>
 inline std::size_t convert_lanes(typename Into::Stored* into, const typename From::Stored* from, std::size_t count,
                                  Last last) {

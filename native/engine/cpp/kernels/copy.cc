@@ -19,8 +19,8 @@ void stream_part(std::byte* into, const std::byte* from, std::size_t bytes) {
   std::memcpy(into + end_of_lines, from + end_of_lines, bytes - end_of_lines);
 }
 
-// Whether Zen 3 and 4 copy this slowly with the C library: see tuning::kLeastMovsb. With
-// ThreadSanitizer always false: it sees a copy of the library as one access, but lines one by one,
+// Whether the C library copies this slowly on Zen 3 and 4: see tuning::kLeastMovsb. Always false
+// with ThreadSanitizer: it checks a copy of the library as one access, but a copy by lines as many,
 // which takes far longer.
 bool is_slow_for_the_c_library(const std::byte* into, const std::byte* from, std::size_t bytes) {
 #if defined(__SANITIZE_THREAD__)

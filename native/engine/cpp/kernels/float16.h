@@ -12,7 +12,7 @@
 namespace coll {
 namespace {
 
-// For formats whose loops are vectorised from the conversion of one element.
+// For formats that are converted element by element; the compiler vectorizes their loops.
 struct NoLanes {
   static constexpr int kCount = 0;
 };
@@ -21,7 +21,7 @@ struct NoLanes {
 
 struct Float16Lanes {
   static constexpr int kCount = 16;
-  // With a mask of all lanes, since g++ warns about its own unmasked forms.
+  // Masks that select all lanes: g++ warns about its own intrinsics without masks.
   static constexpr __mmask16 kAll = 0xffff;
 
   static void widen(float* into, const std::uint16_t* from) {

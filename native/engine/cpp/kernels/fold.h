@@ -37,12 +37,12 @@ void fold(const Fold& fold, std::size_t begin, std::size_t count);
 void widen(DType dtype, Op op, void* into, const void* from, std::size_t count);
 // into[i] = the result for the accumulator from[i]: divided for a mean, and rounded for half types.
 void finish(DType dtype, Op op, int divisor, void* into, const void* from, std::size_t count);
-// into[i] = from[i] without arithmetic; `bytes` in all.
+// Copies `bytes` bytes without arithmetic.
 void copy(void* into, const void* from, std::size_t bytes, Write write = Write::kCached);
 
-// The instructions in use: "scalar", "avx2", "avx512" or "neon". COLL_NATIVE_SIMD selects others
-// that this processor has. Throws Error if the processor lacks them; the other functions then throw
-// it as well.
+// The instruction set in use: "scalar", "avx2", "avx512" or "neon". COLL_NATIVE_SIMD selects
+// another one that this processor has. If the processor lacks it, this function and the others
+// throw Error.
 const char* simd_name();
 
 }  // namespace coll

@@ -10,8 +10,7 @@
 namespace coll {
 namespace {
 
-// The most converted inputs that are combined as accumulators at a time, including the sum of those
-// before.
+// The most accumulators that are combined at a time: converted inputs, and the sum of those before.
 constexpr int kMostWidened = 4;
 
 struct alignas(kCacheLine) Block {
@@ -24,7 +23,7 @@ struct Workspace {
   Block results;
 };
 
-// What one loop combines.
+// The inputs of one loop.
 struct Operands {
   const void* addresses[kMostInputs];
   int count = 0;
@@ -61,7 +60,7 @@ bool ends_in_loop(const Combiner* combiner, const Fold& fold) {
   return fold.input_count <= combiner->most_inputs || !is_half(fold.dtype);
 }
 
-// First combines the inputs for which the last loop has no room, then the rest.
+// Combines inputs until the last loop has room for the rest, then runs the last loop.
 void end_in_loop(const Kernels& kernels, const Fold& fold, const Cursor& cursor, void* const* outputs, int output_count,
                  std::size_t count, Workspace& space) {
   const Combiner& combiner = *combiner_of(kernels, fold);
@@ -72,7 +71,7 @@ void end_in_loop(const Kernels& kernels, const Fold& fold, const Cursor& cursor,
   combiner.loop(operands.count, output_count)(outputs, operands.addresses, count, fold.divisor);
 }
 
-// The address of the results, and the number of outputs, from the first, that already have them.
+// The address of the results, and the number of leading outputs that already contain them.
 struct Results {
   const void* address;
   int written;

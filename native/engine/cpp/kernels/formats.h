@@ -20,7 +20,7 @@ struct Plain {
   static Stored narrow(Wide value) { return value; }
 };
 
-// Integers of which the mean is computed.
+// Integers whose mean is computed in a float type.
 template <class T, class Quotient>
 struct Integers {
   using Stored = T;

@@ -19,13 +19,13 @@ using Combine = void (*)(void* const* outputs, const void* const* inputs, std::s
 // they vectorize, and then do not vectorize them.
 constexpr std::size_t kRunBytes = 256;
 
-// The same for any number of outputs. The elements from `begin` must be whole runs, and exceed a
-// first-level cache if they are prefetched.
+// Like Combine, for any number of outputs. The elements from `begin` must fill whole runs. If they
+// are prefetched, they must exceed a first-level cache.
 using CombineLong = void (*)(void* const* outputs, int output_count, const void* const* inputs, std::size_t begin,
                              std::size_t count, int divisor, bool asks_ahead);
 
-// The same, bypassing the caches. The elements from `begin` must be whole cache lines of outputs,
-// none of which is an input.
+// Like CombineLong, but writes results past the caches. The elements from `begin` must fill whole
+// cache lines of the outputs, and no output may be an input.
 using Stream = void (*)(void* const* outputs, int output_count, const void* const* inputs, std::size_t begin,
                         std::size_t count, int divisor);
 
@@ -42,22 +42,23 @@ struct Combiner {
   CombineLong long_loops[kMostInputs - 1];
 
   constexpr Combine loop(int inputs, int outputs) const { return loops[inputs - 2][outputs - 1]; }
-  // Null if only blocks are streamed.
+  // The loop that writes past the caches; null if only folds in blocks do so.
   constexpr Stream stream(int inputs) const { return streams[inputs - 2]; }
-  // Null if there is no long loop.
+  // The loop for long buffers; null if there is none.
   constexpr CombineLong long_loop(int inputs) const { return long_loops[inputs - 2]; }
 };
 
-// All loops, compiled for one instruction set. An empty entry means another way: means of integers
-// are converted and combined as floats, and other values need no conversion.
+// All loops, compiled for one instruction set. Some entries are null, because other loops do the
+// work: means of integers are converted and combined as floats, and the other values need no
+// conversion.
 struct Kernels {
   const char* name;
   const Combiner* combiners[kDTypeCount][kOpCount];
-  // To accumulators: of half types, and of integers for a mean.
+  // Converts elements to accumulators: half types, and integers for a mean.
   Convert widen[kDTypeCount];
-  // From accumulators of half types.
+  // Converts accumulators to half types.
   Convert narrow[kDTypeCount];
-  // From accumulators to results of a mean.
+  // Converts accumulators to the results of a mean.
   Convert divide[kDTypeCount];
 };
 

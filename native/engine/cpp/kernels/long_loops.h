@@ -20,8 +20,8 @@ inline void ask_for(const void* line) {
 #endif
 }
 
-// Writes results to all outputs run by run, while the inputs are at hand. In one loop: between
-// calls, no memory access would be in progress.
+// Writes each run of results to all outputs while the inputs are in registers. All runs are in one
+// loop: between calls, no memory access would be in progress.
 template <class Format, class Op, int kInputs>
 [[gnu::flatten]] void combine_long(void* const* to, int output_count, const void* const* from, std::size_t begin,
                                    std::size_t count, int divisor, bool asks_ahead) {
@@ -31,14 +31,15 @@ template <class Format, class Op, int kInputs>
   const Stored* inputs[kInputs];
   for (int k = 0; k < kInputs; ++k) inputs[k] = static_cast<const Stored*>(from[k]) + begin;
   Stored* const first = static_cast<Stored*>(to[0]) + begin;
-  // If there is one output, it is written twice.
+  // A single output is written twice, which saves a branch.
   Stored* const second = static_cast<Stored*>(to[output_count > 1 ? 1 : 0]) + begin;
   with_ending<Op, typename Format::Wide>(divisor, [&](auto last) {
     for (std::size_t at = 0; at < count; at += kElements) {
       const Stored* operands[kInputs];
       for (int k = 0; k < kInputs; ++k) operands[k] = inputs[k] + at;
       if (asks_ahead) {
-        // Not beyond the end: what follows belongs to another rank, which may be writing it.
+        // Prefetches nothing beyond the end: that memory belongs to another rank, which may be
+        // writing it.
         const std::size_t ahead = std::min(at + tuning::kAheadBytes / sizeof(Stored), count - kElements);
         for (std::size_t line = ahead; line < ahead + kElements; line += kLineElements) {
           for (int k = 0; k < kInputs; ++k) ask_for(inputs[k] + line);

@@ -10,7 +10,7 @@
 namespace coll {
 namespace {
 
-// Fills in the loops of one dtype after another.
+// Fills the table with the loops of one dtype after another.
 struct Maker {
   Kernels kernels;
 

@@ -11,7 +11,7 @@
 namespace coll {
 namespace {
 
-// The widest first.
+// The instruction sets, widest registers first.
 constexpr const char* kNames[] = {"avx512", "avx2", "neon", "scalar"};
 
 const Kernels* runnable(const Kernels* kernels, bool has_instructions) { return has_instructions ? kernels : nullptr; }

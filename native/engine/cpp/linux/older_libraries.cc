@@ -1,5 +1,5 @@
-// Functions that new headers need but libraries of older distributions lack, on which Node itself
-// runs.
+// Functions that new headers call but the libraries of older distributions lack. Node runs on those
+// distributions.
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -28,7 +28,7 @@ std::vector<std::vector<int>> partners_of(const MessageRounds& rounds) {
   return partners;
 }
 
-// A tree of least depth, whose root is that of the collective.
+// A tree of least depth. Its root is the root of the collective.
 std::vector<int> tree_of(const std::vector<std::vector<int>>& partners, int root) {
   constexpr int kUnknown = -2;
   std::vector<int> parents(partners.size(), kUnknown);

@@ -13,8 +13,8 @@ enum class Agreement : std::uint8_t {
   // Along a tree of ranks: each announces it to its parent once its children have done so, and to
   // its children once it knows that all ranks agree.
   kGathered,
-  // By the results: each of their elements depends on contributions of all ranks, and every rank
-  // checks what its peers ask for before it uses their values.
+  // By the results: each element of a result depends on contributions of all ranks, and every rank
+  // checks the announcement of a peer before it uses the peer's values.
   kImplied,
 };
 
@@ -22,8 +22,8 @@ struct AgreementPlan {
   // A collective of no elements has no results: it needs kGathered instead of kImplied.
   Agreement agreement = Agreement::kAnnounced;
   // The parent of each rank in the tree, -1 for the root; empty for kAnnounced. A rank exchanges
-  // values with its parent. Only if the root is not connected with a set of ranks, one of these is
-  // its child all the same.
+  // values with its parent. The exception: if a set of ranks exchanges no values with the root, one
+  // of them becomes a child of the root.
   std::vector<int> parents;
 };
 

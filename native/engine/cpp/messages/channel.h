@@ -13,13 +13,14 @@ namespace coll {
 class Channel {
  public:
   virtual ~Channel() = default;
-  // Returns the number of bytes sent; 0 if none can be sent now; -1, with errno, if the other side
-  // is lost.
+  // Returns the number of bytes sent: 0 if none can be sent now; -1, with errno, if the peer is
+  // lost.
   virtual ssize_t send(const iovec* parts, int count) = 0;
-  // Returns the number of bytes received; 0 if there are none now; -1 if the other side is lost,
-  // with errno, or 0 at the end of the stream.
+  // Returns the number of bytes received: 0 if there are none now; -1 if the peer is lost, with
+  // errno, or with 0 at the end of the stream.
   virtual ssize_t receive(const iovec* parts, int count) = 0;
-  // What to poll before the next attempt; a negative descriptor for a channel in memory.
+  // The descriptor and events to poll before the next attempt; a negative descriptor for a channel
+  // in memory.
   virtual pollfd polled_to_send() const = 0;
   virtual pollfd polled_to_receive() const = 0;
   // For a channel in memory: sleeps until the other side has sent or received something, or for

@@ -22,7 +22,7 @@ class Combining {
   void combine(const MessageProgram& program, const MessageStep& step, void* into, std::size_t count);
 
  private:
-  // For values that are combined in another type than that of the elements.
+  // Combines values in another type than that of the elements.
   void combine_converted(const MessageProgram& program, const MessageStep& step, std::byte* into, std::size_t count);
 
   std::vector<const void*> inputs_;

@@ -60,7 +60,7 @@ Exchange::Outcome Exchange::advance() {
   }
   for (const Peer& peer : program_->peers) {
     Incoming& in = link_with(peer.rank).in;
-    // Its header may have arrived together with data of an earlier collective.
+    // The header of this peer may have arrived together with data of an earlier collective.
     if (in.disagrees()) return disagree(peer.rank);
     if (in.is_done()) continue;
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
@@ -98,7 +98,7 @@ void Exchange::release(Kinship kinship) {
   }
 }
 
-// Finds out whether all ranks agree. Returns whether more is known than before.
+// Checks whether all ranks agree. Returns whether this rank has learned something new.
 bool Exchange::agree() {
   if (agreement_ == Agreement::kAnnounced) {
     all_agree_ = std::all_of(program_->peers.begin(), program_->peers.end(), [&](const Peer& peer) { return has_header_of(peer); });

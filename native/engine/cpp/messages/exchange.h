@@ -35,7 +35,7 @@ class Exchange {
 
   // The program and the offer's memory must exist until the next begin().
   void begin(const MessageProgram& program, const Offer& offer, const MessageHeader& header);
-  // Does all that is possible without waiting.
+  // Does all work that is possible without waiting.
   Outcome advance();
   // Bytes sent and received since begin().
   std::size_t moved_bytes() const { return moved_bytes_; }
@@ -81,7 +81,7 @@ class Exchange {
   const MessageProgram* program_ = nullptr;
   Values values_;
   Combining combining_;
-  std::size_t local_ = 0;  // how many of those steps are done
+  std::size_t local_ = 0;  // number of `local` steps that are done
   std::size_t moved_bytes_ = 0;
   Agreement agreement_ = Agreement::kAnnounced;
   bool children_agree_ = false;  // and so do all ranks below them in the tree

@@ -20,7 +20,7 @@ void Inbox::make() {
 
 iovec Inbox::room() {
   make();
-  // Little room is left: moves the contents to the front.
+  // Moves the contents to the front if little room is left.
   if (head_ >= kCacheLine && bytes_ - tail_ < bytes_ / 4) {
     const std::size_t front = head_ % kCacheLine;
     std::memmove(memory() + front, memory() + head_, size());

@@ -17,11 +17,11 @@ class Inbox {
 
   const std::byte* data() const { return memory() + head_; }
   std::size_t size() const { return tail_ - head_; }
-  // Where to write what arrives next; empty if there is no room.
+  // The memory for the next bytes; empty if there is no room.
   iovec room();
   void add(std::size_t bytes);
-  // For an empty inbox. room_after(): where to write what arrives after `bytes` that are received
-  // elsewhere. pass(): these were received.
+  // For an empty inbox, if `bytes` bytes are received elsewhere. room_after(): the memory for the
+  // bytes that follow. pass(): records that those bytes were received.
   iovec room_after(std::size_t bytes);
   void pass(std::size_t bytes);
   void drop(std::size_t bytes);

@@ -62,8 +62,8 @@ ssize_t Incoming::take(const iovec* parts, int count) {
   return 0;
 }
 
-// Whether the current message lacks bytes. A peer that has done its part may be gone before this
-// rank has used all that the peer sent.
+// Whether bytes of the current message have not arrived. A peer that has sent everything may be
+// gone before this rank has used its data.
 bool Incoming::lacks_bytes() const {
   if (!has_header_) return inbox_.size() < padding_ + sizeof(MessageHeader);
   if (!has_message()) return inbox_.size() < padding_;
@@ -87,7 +87,7 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   }
   iovec room = inbox_.room();
   if (room.iov_len == 0) return 0;
-  // Only the beginning of a large copy goes through the inbox.
+  // Of a large copy, only the beginning goes through the inbox.
   if (!has_header_ && is_copy() && values_->bytes(value()) > tuning::kShortBytes) room.iov_len = std::min(room.iov_len, tuning::kShortBytes);
   // What follows belongs to the next collective.
   if (has_header_ && !has_message()) room.iov_len = std::min(room.iov_len, padding_ - inbox_.size());
@@ -96,7 +96,7 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   return received;
 }
 
-// Receives the current message directly into its place.
+// Receives the current message directly into the memory of its value.
 ssize_t Incoming::receive_in_place(std::size_t bytes) {
   std::byte padding[8];
   iovec parts[kMostScattered + 2];

@@ -14,18 +14,18 @@
 
 namespace coll {
 
-// The messages from a peer. Copies are received where they belong; what has to be combined waits in
-// the inbox.
+// The messages from a peer. A value that is only copied is received into its final memory; a value
+// that will be combined waits in the inbox.
 class Incoming {
  public:
   Incoming(Channel& channel, std::size_t inbox_bytes) : channel_(channel), inbox_(inbox_bytes) {}
 
   // `has_header`: the peer sends a header. It does so if it sends messages.
   void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header, bool has_header);
-  // Waits for the padding too: the system resets a connection that is closed with unread bytes, and
-  // drops what is still on its way to the peer.
+  // Done means that the padding has arrived, too: if a connection is closed with unread bytes, the
+  // system resets it and drops data that is still on its way to the peer.
   bool is_done() const { return has_header_ && !disagrees_ && !has_message() && inbox_.size() >= padding_; }
-  // Whether the header has come, or none is to come.
+  // Whether the header has arrived, or the peer sends none.
   bool has_header() const { return has_header_; }
   // Whether the channel was empty at the last attempt to receive.
   bool is_starved() const { return is_starved_; }
@@ -38,21 +38,21 @@ class Incoming {
   // The step that uses the current message.
   std::size_t step() const { return peer_->received[index_]; }
 
-  // Receives what the channel has; of a copy, only elements below `writable`. Returns the number of
-  // bytes; -1 if the peer is lost.
+  // Receives the data that is in the channel; for a copy, only elements below `writable`. Returns
+  // the number of bytes; -1 if the peer is lost.
   ssize_t receive(std::size_t writable);
   // Opens the current message as soon as that is possible, so that its elements can be used.
   bool open();
-  // For an open message: the number of elements that have arrived and were not used, the first of
-  // them, and a call that marks some as used.
+  // For an open message. available(): the number of elements that have arrived and were not used.
+  // elements(): the first of them. use(): marks some as used.
   std::size_t available() const { return inbox_.size() / element_bytes_; }
   const std::byte* elements() const { return inbox_.data(); }
   void use(std::size_t count) {
     inbox_.drop(count * element_bytes_);
     placed_ += count * element_bytes_;
   }
-  // For an open message that is a copy: moves elements below `writable` that have arrived to their
-  // place. Returns the number of bytes.
+  // For an open message that is a copy: moves arrived elements below `writable` to their final
+  // memory. Returns the number of bytes.
   std::size_t copy(std::size_t writable);
   // Goes to the next message. All of the current one must be used.
   void finish();

@@ -10,9 +10,9 @@
 
 namespace coll {
 
-// A channel over data connections that are made when it is first used. Until then it is like a
-// channel to a slow rank: it takes and delivers nothing. Throws Error, from send() and receive(),
-// if the connections cannot be made.
+// A channel over data connections that are opened by its first use. Until they are open, it acts
+// like a channel to a slow rank: it sends and receives nothing. send() and receive() throw Error if
+// the connections cannot be opened.
 class LazyChannel final : public Channel {
  public:
   LazyChannel(std::shared_ptr<DataConnections> connections, int rank) : connections_(std::move(connections)), rank_(rank) {}

@@ -52,8 +52,8 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
 }
 
 void MessageExecutor::begin(Offer& offer) {
-  // The choice is kept while the collective is executed, and afterwards to find the ranks that were
-  // missing.
+  // The choice is kept while the collective runs and after it has failed, to find the ranks that
+  // were missing.
   is_small_all_reduce_ = small_all_reduce_.suits(offer);
   program_ = is_small_all_reduce_ ? small_all_reduce_.program_for(offer) : offer.messages;
   MessageHeader header;

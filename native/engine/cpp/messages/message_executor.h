@@ -30,7 +30,7 @@ class MessageExecutor : public Executor {
   MessageExecutor(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                 std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
-  // After a rank was lost, has disagreed or was abandoned, all further calls fail.
+  // All further calls fail after a rank was lost, has disagreed, or a collective was abandoned.
   Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) override;
   void abandon() override;
   bool came_last() const override { return came_last_; }

@@ -80,8 +80,8 @@ class RankProgramBuilder {
     program_.peers.erase(std::remove_if(program_.peers.begin(), program_.peers.end(), is_stranger), program_.peers.end());
   }
 
-  // Makes the results that are this rank's own contribution, because values are only moved or no
-  // other rank contributes.
+  // Makes the results that consist of this rank's own contribution, because values are only moved
+  // or no other rank contributes.
   void finish_alone() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       if (!program_.receives(program_.rank, chunk)) continue;
@@ -119,8 +119,8 @@ class RankProgramBuilder {
     return other.where == Where::kWork && other.work_buffer == value.work_buffer;
   }
 
-  // A value that becomes a result is computed in the output, if it fits there. But nothing is
-  // written to the output before all ranks are known to agree.
+  // Computes a value that becomes a result in the output, if it fits there and all ranks are known
+  // to agree before the output is written.
   Value value_for(std::size_t chunk, Form form) {
     const bool fits = byte_size(dtype_of(program_, form)) == byte_size(dtype_of(program_, Form::kResult));
     const bool is_allowed = form == Form::kResult || plan_.agreement != Agreement::kImplied;

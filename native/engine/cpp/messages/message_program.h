@@ -48,13 +48,13 @@ struct MessageStep {
   std::size_t value;
   std::size_t own;     // the operand that is a value of this rank, if there is one
   Sublist operands;    // of MessageProgram::operands
-  // What must precede this step, because it overwrites memory: messages sent from that memory, and
-  // values computed from its contents.
+  // The work that must precede this step, because the step overwrites memory: messages sent from
+  // that memory, and values computed from its contents.
   Sublist departures;
   Sublist readers;
 };
 
-// What another rank is in the tree of Agreement::kGathered.
+// The relation of another rank to this one in the tree of Agreement::kGathered.
 enum class Kinship : std::uint8_t { kNone, kParent, kChild };
 
 // The messages exchanged with another rank, in this order, which both ranks derive alike.
@@ -75,7 +75,8 @@ struct MessageProgram : Request {
   std::vector<Operand> operands;
   std::vector<Departure> departures;
   std::vector<std::size_t> readers;
-  // By rank: all others, or those with which this rank exchanges values or agrees.
+  // The peers, by rank: all other ranks, or only those with which this rank exchanges values or
+  // agrees.
   std::vector<Peer> peers;
   Agreement agreement = Agreement::kAnnounced;
   std::vector<std::size_t> local;  // steps that receive nothing

@@ -86,8 +86,9 @@ class Reading {
     rounds_.versions_of.push_back(read.version);
   }
 
-  // Goes from the last step back. A step is needed if a needed step or a result uses the version
-  // that it makes; that version has the form of a result if it is one or is copied to one.
+  // Marks the needed steps, from the last to the first. A step is needed if a result or a needed
+  // step uses the version that it makes. That version has the form of a result if it is one or is
+  // copied to one.
   void find_needed() {
     for (std::size_t index = 0; index < rank_chunks_.size(); ++index) {
       if (!rounds_.receives(rank_of(index), chunk_of(index))) continue;

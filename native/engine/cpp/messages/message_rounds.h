@@ -26,7 +26,7 @@ struct MessageRounds : Request {
   std::vector<Form> forms_of;     // and its form
 };
 
-// Reads and checks them as `parse_message_program` promises.
+// Reads and checks the steps as `parse_message_program` promises.
 MessageRounds parse_rounds(const std::int32_t* words, std::size_t count);
 
 }  // namespace coll

@@ -86,7 +86,7 @@ bool Outgoing::has_all() const {
   return std::all_of(peer_->sent.begin(), peer_->sent.end(), [this](std::size_t value) { return values_->is_whole(value); });
 }
 
-// Whether all that is left of the message was gathered.
+// Returns whether the rest of the message was gathered.
 bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& gathered) const {
   const std::size_t value = peer_->sent[index];
   const std::size_t size = values_->element_bytes(value);
@@ -113,7 +113,7 @@ void Outgoing::advance(std::size_t bytes) {
   const std::size_t of_header = std::min(bytes, header_left_);
   header_left_ -= of_header;
   bytes -= of_header;
-  // Messages without elements leave with the header.
+  // Messages without elements are sent with the header.
   while (!is_done() && header_left_ == 0) {
     const std::size_t part = std::min(bytes, padded_bytes(index_) - offset_);
     offset_ += part;

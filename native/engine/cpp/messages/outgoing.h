@@ -23,7 +23,7 @@ struct MessageHeader {
   std::uint64_t fingerprint = 0;
   std::uint64_t reserved = 0;
 
-  // Whether a member of the same group can send this header at this place of its stream, even if
+  // Whether a member of the same group can send this header at this position of its stream, even if
   // for another collective.
   bool is_plausible_beside(const MessageHeader& other) const {
     return magic == other.magic && generation == other.generation && sequence == other.sequence && reserved == other.reserved;
@@ -35,13 +35,15 @@ static_assert(sizeof(MessageHeader) == 32, "the same for both ends");
 // Padding bytes between a message and the next one.
 constexpr std::size_t padding_after(std::size_t bytes) { return (8 - bytes % 8) % 8; }
 
-// How much is sent before receiving continues: what is being combined stays in the cache.
+// The number of bytes sent before receiving continues. Small bursts keep the data that is being
+// combined in the cache.
 struct Burst {
   std::size_t bytes;
   std::size_t call_bytes;  // by one system call
 };
 
-// When a rank sends its header to a peer: messages wait for the header.
+// When a rank sends its header to a peer: at once, after release(), or never. Messages are sent
+// after the header.
 enum class HeaderTime : std::uint8_t { kAtOnce, kOnRelease, kNever };
 
 // The messages to a peer. They are sent as their elements become ready.
@@ -50,12 +52,12 @@ class Outgoing {
   Outgoing(Channel& channel, const Burst& burst) : channel_(channel), burst_(burst) {}
 
   void begin(const Peer& peer, const Values& values, const MessageHeader& header, HeaderTime time);
-  // Lets the header leave that was to wait for this.
+  // Lets the header leave, if its time is kOnRelease.
   void release() { is_held_ = false; }
   bool is_done() const { return header_left_ == 0 && index_ == peer_->sent.size(); }
   // Whether the channel took less than was ready.
   bool is_blocked() const { return is_blocked_; }
-  // Sends what is ready. Returns the number of bytes; -1 if the peer is lost.
+  // Sends all data that is ready. Returns the number of bytes; -1 if the peer is lost.
   ssize_t send();
   // The number of elements of a message that were sent.
   std::size_t sent(std::size_t index) const;

@@ -15,7 +15,8 @@ std::size_t value_of(int contributor, int rank) {
   return static_cast<std::size_t>(contributor < rank ? contributor + 1 : contributor);
 }
 
-// The program that receives each contribution from the rank `through[contributor]`.
+// The program in which this rank receives each contribution through the rank
+// `through[contributor]`.
 MessageProgram contributions(DType dtype, int rank, const std::vector<int>& through) {
   MessageProgram program{};
   static_cast<Request&>(program) = {Kind::kAllReduce, Op::kSum, dtype, static_cast<int>(through.size()), 0, 1};
@@ -43,8 +44,7 @@ MessageProgram exchange_with_all(DType dtype, int rank, int ranks) {
   return program;
 }
 
-// A rank whose partner is at the same collective knows this of all ranks whose contributions the
-// partner sends.
+// If a partner is at the same collective, so are all ranks whose contributions the partner sends.
 MessageProgram recursive_doubling(DType dtype, int rank, int ranks) {
   std::vector<int> through(static_cast<std::size_t>(ranks));
   std::vector<Peer> peers;

@@ -45,7 +45,7 @@ void prepare(int socket, const TcpOptions& options) {
   if (receive_bytes > 0) set(socket, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes, "SO_RCVBUF");
 }
 
-// Cuts `parts` to the first `bytes`. Returns how many parts these are.
+// Copies the first `bytes` bytes' worth of `parts` to `into`. Returns the number of parts.
 int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
   int taken = 0;
   for (; taken < std::min(count, kMostVectors) && bytes > 0; ++taken) {
@@ -55,7 +55,8 @@ int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
   return taken;
 }
 
-// For the system, one part is faster than a list, by more than it takes to join a few bytes here.
+// Joins a few bytes into one part: the system sends one part faster than a list, by more than the
+// copy takes.
 ssize_t send_parts(int socket, iovec* parts, int count) {
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   if (count == 1) return send(socket, parts[0].iov_base, parts[0].iov_len, kFlags);

@@ -19,8 +19,8 @@ struct TcpOptions {
 // equal size go over the sockets in turn.
 class TcpChannel final : public Channel {
  public:
-  // Takes the sockets over and closes them at the end, or at once if it throws: Error for options
-  // that the system refuses. The other side must have the sockets in the same order.
+  // Takes over the sockets. Closes them at the end, or at once if the constructor throws Error for
+  // options that the system refuses. The other side must have the sockets in the same order.
   explicit TcpChannel(std::vector<int> sockets, const TcpOptions& options = {});
   // The other side receives from the sockets that this side sends to.
   TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options = {});

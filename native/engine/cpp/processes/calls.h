@@ -7,14 +7,14 @@
 
 namespace coll {
 
-// What a rank asks for, as the descriptors of @coll/core have it. The first kAgreedWords numbers
-// must be the same on all ranks.
+// A description of a rank's call, in the numbers of the descriptors of @coll/core. The first
+// kAgreedWords numbers must be the same on all ranks.
 constexpr std::size_t kStateWords = 14;
 constexpr std::size_t kAgreedWords = 8;
 using State = std::array<double, kStateWords>;
 
-// What a rank reports about the collective number `sequence`: how many collectives it has begun,
-// and the state that it asked for in this one, if that is still known.
+// The answer of a rank to a question about the collective with number `sequence`: the number of
+// collectives that it has begun, and its state in that collective, if still known.
 struct Answer {
   std::uint64_t sequence = 0;
   std::uint64_t begun = 0;
@@ -25,14 +25,14 @@ struct Answer {
 };
 
 // The collectives that this rank has begun. The executing thread writes, the monitor reads, and
-// neither waits for the other. The states of the last collectives are kept; a reader finds out by
-// the count whether the state that it has read was overwritten meanwhile.
+// neither waits for the other. The states of the latest collectives are kept; a reader checks the
+// count to detect that a state was overwritten while it was read.
 //
-// If begin() and leave_after() run at the same time, both may miss that the other rank has left.
-// Therefore the executing thread has to call is_forsaken() while it waits.
+// If begin() and leave_after() run at the same time, neither may notice the other. Therefore the
+// executing thread must call is_forsaken() while it waits.
 class Calls {
  public:
-  // Counts the next collective. Returns false if a rank has left that does not take part in it.
+  // Counts the next collective. Returns false if a rank has left that takes no part in it.
   bool begin(const State& state);
   void end();
 

@@ -17,11 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A peer that reads nothing counts as lost once it is silent for too long; until then up to this
-// much is kept for it.
+// The most unsent bytes that are kept for a peer that reads nothing, until it counts as lost.
 constexpr std::size_t kMostUnsent = 64 * kMostFrameBytes;
 
-// TCP_RTO_MAX_MS of Linux 6.15; headers are often older.
+// The option TCP_RTO_MAX_MS of Linux 6.15, which older headers lack.
 constexpr int kLongestRetryMillisOption = 44;
 // The smallest value that Linux accepts.
 constexpr int kLongestRetryMillis = 1000;
@@ -63,7 +62,7 @@ void ControlConnection::flush() {
       is_blocked_ = true;
       return;
     }
-    // After an error, reading the connection reports it.
+    // An error of send() is not handled here, because reading the connection reports it.
     unsent_.erase(0, sent < 0 ? unsent_.size() : static_cast<std::size_t>(sent));
   }
   if (is_open() && has_ended_) ::shutdown(socket_, SHUT_WR);

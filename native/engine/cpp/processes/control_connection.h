@@ -23,12 +23,12 @@ class ControlConnection {
   bool is_open() const { return socket_ >= 0; }
   int socket() const { return socket_; }
   bool has_unsent() const { return !unsent_.empty(); }
-  // Whether the connection took less than there was to send.
+  // Whether the system has not accepted all data that was to be sent.
   bool is_blocked() const { return is_blocked_; }
 
   // Keeps a frame for the next flush.
   void send(const std::string& frame);
-  // Sends as much as the connection takes, and the rest later.
+  // Sends as much as the system accepts; later calls send the rest.
   void flush();
   // Reads the data that has arrived. Returns false once the other side has closed the connection.
   bool read();

@@ -21,12 +21,12 @@ using std::chrono::milliseconds;
 
 constexpr int kBacklog = 1024;
 constexpr milliseconds kPause{50};
-// How long a stranger may take for its request.
+// Time limit for the first request of a connection whose sender is not known yet.
 constexpr milliseconds kStranger{10000};
-// The same limits as those of the control connections' listener.
+// The limits for unauthenticated connections are those of the listener for control connections.
 constexpr std::size_t kFewestStrangers = 64;
 constexpr std::size_t kStrangersPerMember = 3;
-// Files may be closed at the same moment.
+// A lack of descriptors that lasts longer counts as an error: other files may be closed soon.
 constexpr milliseconds kLongestShortage{300};
 constexpr int kMostEvents = 64;
 
@@ -34,7 +34,7 @@ std::string error_text(int error) { return std::strerror(error); }
 
 bool is_full(int error) { return error == EMFILE || error == ENFILE; }
 
-// Takes the same time wherever the two differ.
+// Compares in constant time, wherever the two differ.
 bool are_equal(const std::byte* a, const std::byte* b, std::size_t bytes) {
   volatile unsigned char difference = 0;
   for (std::size_t i = 0; i < bytes; ++i) difference = difference | static_cast<unsigned char>(a[i] ^ b[i]);
@@ -156,7 +156,7 @@ void DataConnections::turn_at(Clock::time_point now) {
       accept_all(now);
       continue;
     }
-    // An earlier event may have closed it.
+    // An earlier event may have closed the connection.
     const auto handshake = handshakes_.find(socket);
     if (handshake != handshakes_.end()) advance(handshake, now);
   }
@@ -205,7 +205,7 @@ void DataConnections::accept_all(Clock::time_point now) {
     const bool is_lack = is_full(errno) || errno == ENOBUFS || errno == ENOMEM;
     if (!is_lack) continue;
     lack_descriptors(now);
-    // The connection stays in the queue of the system, which would report it again at once.
+    // The connection stays in the system's queue, which would report it again at once.
     accepts_again_ = now + kPause;
     return watch(EPOLL_CTL_MOD, listener_, 0);
   }
@@ -219,7 +219,7 @@ void DataConnections::admit(int socket, Clock::time_point now) {
     ++strangers;
     if (oldest == handshakes_.end() || handshake->second.begun < oldest->second.begun) oldest = handshake;
   }
-  // Members send their request at once, so the oldest connections are strangers'.
+  // Members send their request at once, so the oldest connections are not from members.
   if (strangers >= most_strangers_) drop(oldest);
   Handshake handshake{};
   handshake.is_accepted = true;

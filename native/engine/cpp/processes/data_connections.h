@@ -18,8 +18,8 @@
 
 namespace coll {
 
-// Bytes that only two members can derive, for one connection between them. Each end shows the other
-// that it has them.
+// Secret bytes for one connection between two members, which only these two can derive. Each end
+// sends its half to prove that it is a member.
 struct Ticket {
   using Half = std::array<std::byte, 32>;
   Half request;  // sent by the higher rank, which connects
@@ -44,32 +44,32 @@ struct DataListener {
   int port = 0;
 };
 
-// Another member: where it listens, and the tickets of all connections with it, which is an empty
-// list if the pair needs none.
+// Another member: its address, and the tickets of all connections with it. The list is empty if the
+// pair needs no connections.
 struct DataPeer {
   DataAddress address;
   std::vector<Ticket> tickets;
 };
 
-// Makes the data connections of a member with others when a channel first needs them. Never waits,
-// and needs no thread of its own: whoever waits for a connection drives all of them by `take`, and
-// at other times the monitor does by `turn`. Any thread may call any method.
+// Opens the data connections of a member when a channel first needs them. Never waits, and has no
+// thread of its own: a caller of `take` drives all connections, and at other times the monitor does
+// by `turn`. Any thread may call any method.
 class DataConnections {
  public:
-  // Takes the listening socket over. `timeout`: for making the connections with one rank; 0: no
-  // limit. Throws Error if the system has no more descriptors.
+  // Takes over the listening socket. `timeout`: limit for opening the connections with one rank; 0
+  // for none. Throws Error if the process has too many open files.
   DataConnections(int rank, int listener, std::vector<DataPeer> peers, std::chrono::milliseconds timeout);
   ~DataConnections();
   DataConnections(const DataConnections&) = delete;
   DataConnections& operator=(const DataConnections&) = delete;
 
-  // The connections with a rank, in the same order on both ends, which the caller takes over; none
-  // as long as they are not all made. Begins to make them. Throws Error if they could not be made
-  // in time, or the process has too many open files.
+  // Returns the connections with a rank, in the same order on both ends; the caller owns them.
+  // Returns nothing while they are being opened, which the first call starts. Throws Error if they
+  // could not be opened in time, or the process has too many open files.
   std::optional<std::vector<int>> take(int rank);
   // Becomes readable when there is something to do for `take` or `turn`.
   int descriptor() const { return events_; }
-  // Goes on with what is under way, and closes connections of strangers.
+  // Continues to open connections, and closes those that do not authenticate.
   void turn();
   // Stops listening, and closes all connections that were not taken. No more are made.
   void close();
@@ -77,7 +77,7 @@ class DataConnections {
  private:
   using Lock = std::lock_guard<std::mutex>;
 
-  // What the connecting end sends.
+  // The request of the connecting end.
   struct Request {
     std::array<char, 8> magic = {'c', 'o', 'l', 'l', '-', 'd', 'a', 't'};
     std::uint32_t rank = 0;
@@ -86,8 +86,8 @@ class DataConnections {
   };
   static_assert(sizeof(Request) == 48, "the same for both ends");
 
-  // A connection whose ends have not both shown their tickets. An accepted one is a stranger's
-  // until its request has arrived.
+  // A connection whose ends have not both shown their tickets. The sender of an accepted connection
+  // is unknown until its request has arrived.
   struct Handshake {
     bool is_accepted;
     std::size_t rank = 0;

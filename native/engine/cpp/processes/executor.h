@@ -9,10 +9,11 @@
 
 namespace coll {
 
-// Set once, by whoever finds the failure first. Every wait of an executor reads it, at least every 5 ms while asleep.
+// Not 0 once the group has failed; set by the thread that first detects the failure. Every wait of
+// an executor reads it, at least every 5 ms while asleep.
 using FailureWord = std::atomic<std::int32_t>;
 
-// For callers that need not return early.
+// The time slice of callers that need not return early.
 constexpr std::chrono::microseconds kLongestTimeSlice = std::chrono::hours(1);
 
 // Executes the collectives of one rank of a group of processes over some transport. Called by one thread at a time.
@@ -29,8 +30,8 @@ class Executor {
   virtual Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) = 0;
   // Drops the collective under way, after the group has failed.
   virtual void abandon() = 0;
-  // Whether all that the last collective needed from other ranks had arrived when it began. Those
-  // ranks may have given up since, unless the executor itself would notice.
+  // Whether all data that the last collective needed from other ranks had arrived when it began.
+  // Those ranks may have given up since, unless the executor itself would notice.
   virtual bool came_last() const { return false; }
 };
 

@@ -28,7 +28,7 @@ struct Failure {
   std::uint64_t after = 0;
   // Other ranks that the message names.
   std::vector<std::int32_t> ranks = {};
-  // Further ranks that were lost. Each loss is sent in a frame of its own, so a frame has none.
+  // Further ranks that were lost. Empty in a frame, since each loss is sent in a frame of its own.
   std::vector<std::int32_t> lost = {};
 };
 

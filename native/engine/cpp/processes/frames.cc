@@ -13,7 +13,7 @@ void put(std::string& body, const T& value) {
   body.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Takes values from the front of a body. After one that is incomplete, all further ones are.
+// Reads values from the front of a body. After an incomplete value, all further values are empty.
 class Taker {
  public:
   explicit Taker(const std::string& body) : body_(body) {}

@@ -21,13 +21,13 @@ struct Frame {
   std::string body;
 };
 
-// A round of the question about a collective.
+// Identifies a question about a collective, and the round of that question.
 struct Asked {
   std::uint64_t sequence = 0;
   std::uint32_t round = 0;
 };
 
-// What a rank answers in a round.
+// The answer of a rank in a round.
 struct RankAnswer {
   std::int32_t rank = 0;
   std::uint32_t round = 0;
@@ -41,19 +41,19 @@ struct RankCount {
 };
 
 std::string beat_frame();
-// `bits`: of a roll, whose size is that of the group.
+// `bits`: the bits of a roll of the group's ranks.
 std::string opened_frame(const std::string& bits);
 std::string announced_frame(const std::string& bits);
 std::string ask_frame(const Asked& asked);
 std::string answer_frame(const RankAnswer& answer);
-// Text that is too long is cut.
+// A text that is too long is shortened.
 std::string failure_frame(const Failure& failure);
 std::string left_frame(const RankCount& left);
 std::string completed_frame(const RankCount& completed);
 
 std::optional<Asked> asked_of(const Frame& frame);
 std::optional<RankAnswer> answer_of(const Frame& frame);
-// What a frame of kind kLeft or kCompleted contains.
+// The contents of a frame of kind kLeft or kCompleted.
 std::optional<RankCount> count_of(const Frame& frame);
 std::optional<Failure> failure_of(const Frame& frame);
 

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 // How long a call waits before it checks the group, and how often it asks the other ranks.
 constexpr milliseconds kLook{100};
 constexpr milliseconds kAskAgain{1000};
-// If all ranks wait, each of them can use the answers that another has asked for.
+// The age up to which a rank uses answers that another rank has asked for, if all ranks wait.
 constexpr milliseconds kRecently{500};
 // Members answer at once, unless they are stopped or their machine is very busy.
 constexpr milliseconds kAnswering{500};
@@ -78,7 +78,7 @@ Status Group::execute_or_fail(Call& call, microseconds patience, microseconds ti
 Status Group::execute(Call& call, Deadline deadline, std::optional<microseconds> longest) {
   Deadline pause;
   Clock::time_point asked{};
-  // A call that is over at once needs no clock.
+  // A call that completes at once needs no clock.
   Status status = deadline ? Status::kWaiting : try_execute(call, kLook, kLook);
   while (true) {
     if (status == Status::kDone) return status;

@@ -37,11 +37,11 @@ class Group {
   // Whether try_execute() accepts this call: in the middle of a collective, only the call that
   // began it. Not while another thread executes.
   bool may_execute(const Call& call) const { return !is_under_way_ || has_failed() || call.offer.id == under_way_id_; }
-  // Begins or continues a collective, with the limits of an executor.
+  // Begins or continues a collective. `patience` and the time slice limit it as in `Executor`.
   Status try_execute(Call& call, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
-  // The same until the collective ends with kDone, kFailed, kDisagreed or kExpired, or with
-  // kWaiting after about `longest`. After kDisagreed and kExpired, the caller has to fail the group
-  // by `fail` of the monitor and to call this again.
+  // Continues until the collective ends with kDone, kFailed, kDisagreed or kExpired, or returns
+  // kWaiting after about `longest`. After kDisagreed and kExpired, the caller must fail the group
+  // by Monitor::fail and then call this again.
   Status execute(Call& call, Deadline deadline, std::optional<std::chrono::microseconds> longest = std::nullopt);
 
   bool has_failed() const { return word_.load(std::memory_order_relaxed) != 0; }
@@ -49,8 +49,8 @@ class Group {
   // The ranks that have not arrived at the collective under way, as far as their answers are known.
   // Any thread may call this.
   std::vector<int> absent();
-  // missing(): the ranks that had not arrived at the collective that expired. states(): what each
-  // rank asks for in the collective about which they disagree.
+  // missing(): the ranks that had not arrived at the collective that expired. states(): the request
+  // of each rank in the collective about which the ranks disagree.
   const std::vector<int>& missing() const { return missing_; }
   const std::vector<std::optional<State>>& states() const { return states_; }
 

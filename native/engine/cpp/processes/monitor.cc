@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kBeatsInSilence = 5;
-// Time for the others to read that this rank leaves, if the group has failed.
+// Time for the other members to read that this rank leaves, if the group has failed.
 constexpr milliseconds kParting{500};
 // Time between two checks if something is about to happen.
 constexpr milliseconds kSoon{10};
@@ -28,7 +28,8 @@ constexpr milliseconds kDataCheck{1000};
 // Time for the control connection to show why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
-// A larger group passes on what has arrived in this time together.
+// The number of ranks up to which messages are passed on at once. Larger groups collect messages
+// for a while and pass them on together.
 constexpr std::size_t kMostRanksWithoutBatch = 8;
 constexpr milliseconds kBatch{10};
 
@@ -71,7 +72,8 @@ Monitor::~Monitor() {
 void Monitor::tell_opened() {
   const Lock lock(mutex_);
   opened_.add(static_cast<std::size_t>(watch_.rank));
-  // At once: the others must know it even if this process ends right after it has opened the group.
+  // Sends this at once: the other members must know it even if this process ends right after it has
+  // opened the group.
   pass_on_opened();
   send_now();
 }
@@ -202,7 +204,7 @@ void Monitor::run() {
   try {
     while (watch()) continue;
   } catch (const std::exception&) {
-    // Out of memory: without its monitor, the group cannot continue.
+    // Out of memory. Without its monitor, the group cannot continue.
     word_.store(1, std::memory_order_seq_cst);
   }
   const Lock lock(mutex_);
@@ -230,8 +232,8 @@ void Monitor::turn(Clock::time_point now) {
     if (was_stopped) peer.heard = now;
     read(static_cast<int>(rank), now);
   }
-  // Neither could a process that was cut off: afterwards, some members are heard sooner than
-  // others.
+  // The same holds for a process that was cut off from the network: afterwards, it hears some
+  // members sooner than others.
   if (was_cut_off && !are_all_silent(now)) {
     for (WatchedMember& peer : peers_) peer.heard = now;
   }
@@ -280,7 +282,7 @@ void Monitor::read(int rank, Clock::time_point now) {
   if (goes_on && !is_broken) return;
   if (!peer.has_left) {
     lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection" : "its process or its connection has ended");
-    // If it still runs, it learns why.
+    // If the lost process still runs, it learns why it was excluded.
     peer.control->flush();
   }
   peer.control->close();
@@ -319,7 +321,7 @@ void Monitor::look_after(Clock::time_point now) {
     adopt({FailureKind::kLost, watch_.rank, "was lost: " + how});
     return;
   }
-  // If several ranks fall silent together, this rank may have heard some of them up to a beat later
+  // If several ranks fall silent together, this rank may have heard the last of them a beat later
   // than the first.
   const milliseconds earlier = over != peers_.end() ? watch_.silence / kBeatsInSilence * 5 / 4 : milliseconds(0);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -357,15 +359,15 @@ void Monitor::hear_of(const Failure& failure) {
   if (!is_decided_ && failure < *failure_) failure_ = failure;
 }
 
-// Tells the neighbours of a failure, unless it changes nothing for them.
+// Sends a failure to the neighbours, unless it changes nothing for them.
 void Monitor::spread(const Failure& failure) {
   if (!is_news(failure)) return;
   peers_.tell_all(failure_frame(failure));
   is_urgent_ = true;
 }
 
-// Only the first failure counts, but all losses are named. If members find different reasons for the
-// loss of a rank, all of them use the same one.
+// Only the first failure in the order counts, but all losses are named. If members find different
+// reasons for a loss, all of them use the same one.
 bool Monitor::is_news(const Failure& failure) {
   if (failure.kind != FailureKind::kLost) {
     const bool is_first = !spread_ || failure < *spread_;
@@ -390,7 +392,8 @@ void Monitor::decide() {
   }
 }
 
-// For so long that beats of all ranks are missing.
+// Whether all watched ranks have been silent for half of the limit, so that beats of all of them
+// are missing.
 bool Monitor::are_all_silent(Clock::time_point now) const {
   return std::none_of(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard < watch_.silence / 2; });
 }

@@ -24,16 +24,16 @@ namespace coll {
 
 constexpr const char* kHasLeft = "has left the group";
 
-// Watches the members of a group in a thread of its own: detects when one is lost, fails or leaves,
-// and reports to the others what happens here.
+// Watches the members of a group in a thread of its own: detects when a member is lost, fails or
+// leaves, and reports this rank's failures to the other members.
 //
-// A member has connections with some others, its neighbours, and watches these. What a member tells
-// all others, its neighbours pass on to theirs, unless they know it already. So it reaches every
-// member, as long as a path is left between the two.
+// A member has connections with some other members, its neighbours, and watches these. Neighbours
+// pass on news to their neighbours, unless these know it already. So news reaches every member, as
+// long as there is a path between the two.
 //
 // A group fails once. Every member sends the first failure that it finds to all others and waits
-// for theirs. Of all these failures, each member takes the first in the order of precedence. So all
-// members raise the same error, even if they found different failures at the same time.
+// for theirs. Each member then takes the first of all these failures in the order of precedence. So
+// all members raise the same error, even if they found different failures at the same time.
 class Monitor {
  public:
   // Takes the sockets over. Throws Error if the system has no more threads or descriptors.
@@ -43,7 +43,7 @@ class Monitor {
 
   // The following may be called by any thread.
 
-  // Tells the others that this rank has opened the group.
+  // Reports to the other members that this rank has opened the group.
   void tell_opened();
   // The ranks that have not opened the group yet.
   std::vector<int> unopened();
@@ -54,11 +54,11 @@ class Monitor {
   // Fails the group on every rank, unless it has failed already. Other ranks first complete the
   // collectives that this rank has completed.
   void fail(Failure failure);
-  // The same for a collective in which a member that has left does not take part.
+  // Like fail(), for a collective in which a member that has left takes no part.
   void fail_for_leaver();
   // Serves these data connections while no call does, until the group fails or this rank leaves.
   void serve(std::shared_ptr<DataConnections> data);
-  // Reads what the others have sent so far. Returns whether the group has failed.
+  // Reads all messages that have arrived. Returns whether the group has failed.
   bool catch_up();
   // Reports that a data connection to `rank` has ended, with errno `error` or 0. The monitor finds
   // out whether the rank has left or is lost.
@@ -72,9 +72,9 @@ class Monitor {
   // Waits at most `patience` until all have answered. Returns each rank's last answer; none for a
   // rank that never answered.
   std::vector<std::optional<Answer>> answers(std::chrono::milliseconds patience);
-  // Tells the others that this rank takes part in no more collectives. Closes the connections once
-  // they have read that. With a delay, the rank may still fail the group until then, for example
-  // because its process ends by an error; a group that has failed is left at once.
+  // Reports to the other members that this rank takes part in no more collectives. Closes the
+  // connections once they have read this. During `delay` the rank may still fail the group, for
+  // example because its process ends with an error. A group that has failed is left at once.
   void leave(std::chrono::milliseconds delay = std::chrono::milliseconds(0));
   // Fails the group because of this rank. `how` completes the sentence about it.
   void fail_here(const std::string& how);
@@ -121,7 +121,8 @@ class Monitor {
   std::condition_variable changed_;
   WatchedMembers peers_;
   std::shared_ptr<DataConnections> data_;
-  // Frames wait this long for others, unless they are urgent: in a large group, many arrive at once.
+  // The time for which frames are collected and then sent together, unless they are urgent: in a
+  // large group, many frames arrive at the same time.
   const std::chrono::milliseconds batch_;
   std::optional<Failure> failure_;
   // A failure reported by another rank, kept until this rank has completed the collectives before it.
@@ -131,22 +132,23 @@ class Monitor {
   std::map<int, std::string> lost_;
   // The first failure in the order of precedence, other than a loss, that was reported to the neighbours.
   std::optional<Failure> spread_;
-  // Why this rank cannot continue, and the rank whose connection shows it, if any.
+  // The reason why this rank cannot continue, and the rank whose connection shows the reason, if
+  // any.
   std::string suspicion_ = "its transport has failed";
   std::vector<std::int32_t> suspected_;
   // The number of ranks of the enclosing group.
   int enclosing_ = 0;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;
-  // Who has opened the group, and who has announced a failure to all others.
+  // The ranks that have opened the group, and those that have announced a failure to all others.
   Roll opened_;
   Roll announced_;
   std::size_t opened_step_ = 1;
   Questions questions_;
   std::uint64_t asked_ = 0;
   std::uint32_t asked_round_ = 0;
-  // The most collectives that a member took part in before it left; and how many collectives of this
-  // rank the others know to be complete.
+  // owed_: the largest number of collectives that a member took part in before it left.
+  // announced_completed_: the number of completed collectives that this rank has reported.
   std::optional<std::uint64_t> owed_;
   std::optional<std::uint64_t> announced_completed_;
   // When this rank will begin to leave, and when it has begun.

@@ -4,7 +4,7 @@
 
 #include "monitor.h"
 
-// What the monitor sends, receives and passes on.
+// The messages that the monitor sends, receives and passes on.
 
 namespace coll {
 
@@ -62,7 +62,7 @@ void Monitor::take_leave(int from, const Frame& frame) {
   if (calls_.leave_after(count->collectives)) adopt({FailureKind::kClosed, count->rank, kHasLeft, calls_.current()});
 }
 
-// Tells the neighbours of a round, and answers it.
+// Passes a new round on to the neighbours, and answers it.
 void Monitor::begin_round(Question& question, const Asked& asked, int except) {
   question.round = asked.round;
   question.begun = Clock::now();
@@ -97,7 +97,7 @@ void Monitor::pass_on_completed() {
   peers_.tell_all(completed_frame({watch_.rank, completed}));
 }
 
-// Until then, this rank passes on what others tell each other.
+// Until its connections end, this rank passes on messages between other members.
 void Monitor::end_connections() {
   const std::uint64_t own = peers_[static_cast<std::size_t>(watch_.rank)].collectives;
   if (!leaving_since_ || has_ended_connections_ || !(failure_ || peers_.have_completed(own, watch_.rank))) return;

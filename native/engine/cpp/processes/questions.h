@@ -11,8 +11,8 @@
 
 namespace coll {
 
-// What the members have answered to a question about one collective. The question is asked in
-// rounds; whoever asks joins the current round, or begins the next one for all members.
+// A question about one collective, and the answers of the members. The question is asked in rounds:
+// a member that asks joins the current round, or begins the next one for all members.
 struct Question {
   explicit Question(std::size_t size) : answers(size), rounds(size, 0) {}
 

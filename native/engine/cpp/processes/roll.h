@@ -8,15 +8,16 @@
 
 namespace coll {
 
-// Which ranks have done something, as far as this rank knows. Members exchange their rolls and merge
-// them, so that each of them learns of all.
+// A set of ranks: those that are known to have done something. Members exchange and merge their
+// rolls, so that each of them learns of all ranks.
 class Roll {
  public:
   explicit Roll(std::size_t size) : has_(size, false) {}
 
   bool has(std::size_t rank) const { return has_[rank]; }
   bool is_complete() const { return std::find(has_.begin(), has_.end(), false) == has_.end(); }
-  // Whether it has the `count` ranks that end with `last`, counted around from the highest to rank 0.
+  // Whether the roll contains the `count` ranks up to `last`. Ranks are counted around, from rank 0
+  // back to the highest rank.
   bool has_before(std::size_t last, std::size_t count) const {
     for (std::size_t i = 0; i < std::min(count, has_.size()); ++i) {
       if (!has_[(last + has_.size() - i) % has_.size()]) return false;

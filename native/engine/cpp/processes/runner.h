@@ -19,7 +19,7 @@ class Runner {
   struct Job {
     std::uint32_t id;
     Call* call;
-    // Starts when the call begins to execute; 0 or less: no limit.
+    // Time limit from the start of the call; 0 or less: none.
     std::chrono::microseconds timeout;
   };
   struct Result {
@@ -29,7 +29,7 @@ class Runner {
 
   // `wake` is called in that thread when there are results, and not again until these were taken.
   Runner(Group& group, std::function<void()> wake) : group_(group), wake_(std::move(wake)) {}
-  // Ends the call under way: the group must have failed.
+  // Ends the call that is running. The group must have failed.
   ~Runner();
 
   // Throws std::exception if the system has no more threads or memory.

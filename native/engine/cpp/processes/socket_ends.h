@@ -4,7 +4,7 @@
 
 namespace coll {
 
-// Whether both ends of an IP socket have one address, and are on one host therefore.
+// Whether both ends of an IP socket have the same address, and so are on the same host.
 bool is_within_host(int socket);
 bool is_tcp(int socket);
 

@@ -106,8 +106,8 @@ bool StagingBuffer::is_read_by(const Offer& other) const {
   return false;
 }
 
-// Assigns a place to each piece that is copied, and returns the total size. Other pieces stay where
-// they are.
+// Assigns staging memory to each piece that is copied, and returns its total size. Other pieces are
+// used where they are.
 std::size_t StagingBuffer::place(const Detachable& detachable) {
   const Buffers& buffers = offer_.buffers;
   std::size_t end = 0;

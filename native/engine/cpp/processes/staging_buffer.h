@@ -19,8 +19,8 @@ struct Detachable {
   std::vector<bool> outputs;
 };
 
-// Memory for staging buffers: memory of the group, which other ranks can access, as long as it
-// lasts; then memory of this process. Returned memory is kept for later buffers. For one thread.
+// Memory for staging buffers. First uses memory of the group, which other ranks can access, then
+// memory of this process. Returned memory is kept for later buffers. Used by one thread.
 class StagingPool {
  public:
   void share(std::shared_ptr<SharedMemory> memory) { shared_ = std::move(memory); }
@@ -32,7 +32,7 @@ class StagingPool {
   // Number of bytes copied, in and out, if a call is staged.
   std::size_t copied_bytes(const Offer& offer, const Detachable& detachable) const;
 
-  // Memory at the beginning of a cache line. Throws std::bad_alloc.
+  // Allocates memory, aligned to a cache line. Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
   void give(std::byte* memory);
 
@@ -52,8 +52,8 @@ class StagingPool {
   std::vector<Allocation> kept_;
 };
 
-// Replaces the detachable memory of an offer as long as it exists. Inputs are copied when it is
-// made, outputs when they are delivered, both by the thread that owns the memory.
+// While it exists, replaces the memory of an offer that JavaScript can detach. Inputs are copied by
+// the constructor, outputs by deliver(); the thread that owns the memory calls both.
 class StagingBuffer {
  public:
   // `is_under_way`: the outputs may already hold a part of the result.
@@ -67,7 +67,7 @@ class StagingBuffer {
   void deliver() const;
   // Leaves the memory to other ranks that may still access it.
   void abandon() { memory_ = nullptr; }
-  // Whether an input of the other offer is memory that this one is going to write.
+  // Whether this call writes memory that is an input of the other offer.
   bool is_read_by(const Offer& other) const;
 
  private:

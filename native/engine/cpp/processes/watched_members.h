@@ -15,7 +15,7 @@
 
 namespace coll {
 
-// Another member, as far as the monitor knows it.
+// The state of another member that the monitor knows.
 struct WatchedMember {
   std::unique_ptr<ControlConnection> control;
   Clock::time_point heard;
@@ -28,9 +28,9 @@ struct WatchedMember {
   std::uint64_t completed = 0;    // collectives that it is known to have completed
 
   bool is_connected() const { return control->is_open(); }
-  // Whether this rank watches it, and it has to keep sending.
+  // Whether this rank watches the member, which must then keep sending.
   bool is_watched() const { return is_connected() && !has_left; }
-  // Whether nothing more is to be expected of it.
+  // Whether no more messages of this member are expected.
   bool is_out() const { return has_left || is_lost; }
 };
 
@@ -58,9 +58,11 @@ class WatchedMembers {
   bool are_gone() const;
   // How many members this rank watches.
   std::ptrdiff_t watched() const;
-  // Whether all members that are not out have announced their failures to all others. `announced`: the ranks that have.
+  // Whether every member that is still expected to send has announced its failure to all others.
+  // `announced`: the ranks that have.
   bool have_announced(const Failure& failure, const Roll& announced) const;
-  // Whether no member but `own` can need something of the first collectives.
+  // Whether every member except `own` has completed the first `collectives` collectives, or can
+  // need nothing of them.
   bool have_completed(std::uint64_t collectives, int own) const;
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kTendedAtOnce = tuning::kHugePagesAtOnce * kHugePage;
 
-// Remove the first or the last huge pages from a range and return them.
+// Removes the first or the last huge pages from a range and returns them.
 Range take_first(Range& range, std::size_t bytes) {
   const Range first{range.begin, std::min(range.begin / kHugePage * kHugePage + bytes, range.end)};
   range.begin = first.end;
@@ -132,7 +132,8 @@ void Arena::wake() {
   try {
     if (!thread_.joinable()) thread_ = std::thread([this] { tend(); });
   } catch (const std::system_error&) {
-    // The system has no more threads: keeps small pages, and keeps memory until the group closes.
+    // The system has no more threads. Without the thread, pages stay small, and returned memory is
+    // kept until the group closes.
     return;
   }
   is_resting_ = false;
@@ -145,7 +146,7 @@ void Arena::tend() {
     if (collapse_next(lock)) continue;
     const Clock::time_point since = Clock::now() - keep_;
     if (give_back_next(since)) {
-      // Others may be waiting for the lock.
+      // Unlocks, because other threads may be waiting.
       lock.unlock();
       std::this_thread::yield();
       lock.lock();
@@ -160,8 +161,8 @@ void Arena::tend() {
 bool Arena::collapse_next(std::unique_lock<std::mutex>& lock) {
   if (to_collapse_.empty()) return false;
   Range& next = to_collapse_.front();
-  // Begins at the end: programs fill a tensor from its beginning, and both slow down where they
-  // meet.
+  // Begins at the end of a tensor: programs fill a tensor from its beginning, and this thread and
+  // the program slow each other down if they work at the same pages.
   const Range part = take_last(next, kTendedAtOnce);
   if (next.begin == next.end) to_collapse_.pop_front();
   lock.unlock();

@@ -24,16 +24,16 @@ namespace coll {
 // takes long.
 class Arena {
  public:
-  // `keep`: huge pages of returned memory are kept for at least that long, and for less than twice
-  // that.
+  // `keep`: the least time for which huge pages of returned memory are kept; they are returned to
+  // the system before twice that time has passed.
   Arena(std::shared_ptr<Segment> segment, std::size_t begin, std::chrono::milliseconds keep = tuning::kKeep);
   ~Arena();
 
   // Zeroed memory at the beginning of a cache line. Throws Error if there is not enough.
   std::byte* allocate(std::size_t bytes);
-  // The same, with undefined contents.
+  // Like allocate(), with undefined contents.
   std::byte* allocate_unset(std::size_t bytes);
-  // Gives back what allocate() returned.
+  // Frees memory that allocate() or allocate_unset() returned.
   void free(std::byte* memory);
 
  private:

@@ -9,7 +9,7 @@
 namespace coll {
 namespace {
 
-// Of Linux 5.14 and 6.1; older headers have no names for them.
+// Values of Linux 5.14 and 6.1 for madvise(), which older headers do not name.
 constexpr int kPopulate = 22;
 constexpr int kCollapse = 25;
 
@@ -28,7 +28,7 @@ std::byte* map_for_huge_pages(int descriptor, std::size_t bytes) {
   }
   munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-  // Most systems refuse this; there, pages are collapsed later.
+  // Most systems refuse huge pages here. Their pages are collapsed later.
   madvise(memory, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
 }
@@ -40,7 +40,7 @@ void collapse_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t 
   // Ranges without pages cannot be collapsed. Reading them would race with threads that write
   // there.
   for (std::size_t at = first; at < last; at += kHugePage) madvise(memory + at, kSmallPage, kPopulate);
-  // One call for all, because each call first waits for all processors.
+  // Collapses all pages in one call, because each call first waits for all processors.
   madvise(memory + first, last - first, kCollapse);
 }
 

@@ -6,16 +6,18 @@
 
 namespace coll {
 
-// The size on all processors with pages of 4 KiB. With larger pages, the system refuses.
+// The size of a huge page on processors with pages of 4 KiB. On others, the system refuses the
+// calls.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSmallPage = 4096;
 
-// Maps a file of shared memory so that its huge pages can be mapped as such; null where there is no address space.
+// Maps a file of shared memory at an address that allows huge pages. Returns null if there is no
+// address space.
 std::byte* map_for_huge_pages(int descriptor, std::size_t bytes);
 
-// Replaces the small pages of a large tensor at these offsets of shared memory by huge ones, if the
-// system can. Others may use the memory meanwhile. Takes seconds per gigabyte if the system first
-// has to find pages.
+// Replaces the small pages of a large tensor, from `begin` to `end`, by huge pages if the system
+// can. Other threads may use the memory meanwhile. Takes seconds per gigabyte if the system first
+// has to find huge pages.
 void collapse_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end);
 
 }  // namespace coll

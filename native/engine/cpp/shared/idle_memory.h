@@ -11,12 +11,12 @@
 
 namespace coll {
 
-// Returned memory of tensors that still takes room in the system, by offset, with the time since
-// when it is idle.
+// Ranges of returned memory that the system has not got back yet, by offset, with the time at which
+// they were returned.
 class IdleMemory {
  public:
   void add(Range range, Clock::time_point since);
-  // Takes a range out; calls `found` for each part of it that was idle.
+  // Removes a range. Calls `found` for each part of it that was idle.
   template <class Found>
   void take(Range range, Found found);
   // The first huge pages, at most `most_bytes`, that have been idle since `since` or longer; an

@@ -22,7 +22,8 @@ namespace coll {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x32746e656d676573;  // "segment2"
-// No machine has more memory. The bound keeps a wrong info from reserving address space.
+// An upper bound on the size: no machine has more memory, and an invalid info must not reserve more
+// address space.
 constexpr std::size_t kMostBytes = std::size_t{1} << 42;
 // Processes have address space for 2^47 bytes.
 constexpr std::size_t kUsualBytes = std::size_t{1} << 39;
@@ -34,7 +35,7 @@ std::size_t in_system_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// A descriptor that is closed unless it is taken.
+// Owns a descriptor, and closes it unless it is taken.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -123,7 +124,7 @@ void Segment::map(std::size_t most_bytes) {
   memory_ = map_for_huge_pages(descriptor_, most_bytes);
   if (memory_ == nullptr) throw failure("no address space is left for " + std::to_string(most_bytes) + " bytes of shared memory");
   most_bytes_ = most_bytes;
-  // Child processes of this one are no ranks and need no mapping.
+  // Child processes do not take part in the group, so they need no mapping.
   madvise(memory_, most_bytes_, MADV_DONTFORK);
 }
 

@@ -10,8 +10,8 @@
 
 namespace coll {
 
-// What another process of the host needs to open a segment and to check that it is the right one.
-// Not for other users.
+// The data with which another process of the host opens a segment and checks that it is the right
+// one. Must not be shown to other users.
 struct SegmentInfo {
   std::int64_t pid;
   std::int32_t descriptor;  // of that process
@@ -28,7 +28,7 @@ class Segment {
  public:
   // The number of ranks that can leave a mark.
   static constexpr int kMostMarks = 1024;
-  // Bytes that are usable from the start.
+  // The number of bytes that are usable from the start.
   static constexpr std::size_t kReadyBytes = std::size_t{1} << 20;
 
   // Creates a segment. Reserves address space for `most_bytes` at once, but memory only as it is
@@ -55,12 +55,12 @@ class Segment {
   // Whether `bytes` from `offset` may be accessed.
   bool reaches(std::size_t offset, std::size_t bytes);
 
-  // A check of the connection: each rank that opens a segment leaves its mark there for the owner
-  // to find. Throws Error for a rank of `kMostMarks` or more.
+  // Each rank that opens a segment leaves a mark in it. The owner checks the marks, which proves
+  // that the memory is shared. Throws Error for a rank of `kMostMarks` or more.
   void leave_mark(int rank);
   bool has_mark_of(int rank) const;
 
-  // The size of this machine's memory, but small enough that address space is left for many
+  // The default size: that of the machine's memory, or less, so that address space is left for many
   // segments.
   static std::size_t usual_bound();
 

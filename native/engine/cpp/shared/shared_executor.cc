@@ -75,8 +75,8 @@ Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience,
   return Status::kDone;
 }
 
-// A rank that arrives after this one has given up waits in vain until it learns that the group has
-// failed.
+// Withdraws this rank's announcement. A rank that arrives later waits until it learns that the
+// group has failed.
 void SharedExecutor::abandon() {
   if (is_under_way_) announcement(rank_).phase.store(phase_ - 2, std::memory_order_release);
   is_under_way_ = false;
@@ -209,7 +209,7 @@ bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
   return is_there;
 }
 
-// The memory may have moved in the middle of a collective.
+// Finds this rank's memory again, which may have moved in the middle of a collective.
 void SharedExecutor::take_up_own_memory(const Offer& offer) {
   memory_of(rank_).inputs = offer.buffers.inputs;
   memory_of(rank_).outputs = offer.buffers.outputs;
@@ -223,7 +223,7 @@ bool SharedExecutor::work(Offer& offer, const Pause& pause) {
   return true;
 }
 
-// The announcements of the previous phase are still there.
+// Small inputs are read from the announcements of the previous phase, which are still there.
 void SharedExecutor::execute_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -235,7 +235,7 @@ void SharedExecutor::execute_small(const Offer& offer) {
   buffers_.begins = offer.begins.data();
   buffers_.piece_count = 1;
   coll::execute(*offer.program, buffers_, 0, offer.length, scratch_);
-  // The place of this rank's next announcement.
+  // The memory of this rank's next announcement.
   SharedAnnouncement& next = announcement(rank_);
   claim(&next);
   const std::byte* const payload = next.payload(bytes);
@@ -271,8 +271,8 @@ bool SharedExecutor::claim_slice(int rank) {
   return slice.load(std::memory_order_relaxed) == open && slice.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
 }
 
-// Claims slices of ranks that wait for this core: they would only run to do their slices, and then
-// wait again.
+// Claims slices of ranks that wait for this core: they would only run to execute their slices, and
+// then wait again.
 template <class Claimed>
 void SharedExecutor::claim_slices_here(Claimed claimed) {
   const int core = waiter_.shared_core();

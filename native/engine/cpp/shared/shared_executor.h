@@ -48,7 +48,7 @@ class SharedExecutor : public Executor {
   // How data travels: in the announcements, directly between arenas, or at least in part through
   // slots.
   enum class Protocol { kEager, kDirect, kPipelined };
-  // When to return to the caller, counted from the first work that takes long enough.
+  // Limits after which work() returns to the caller, counted from the first work that takes long.
   struct Pause {
     std::chrono::microseconds time_slice;
     std::optional<Clock::time_point> at;
@@ -65,7 +65,7 @@ class SharedExecutor : public Executor {
   void begin(const Offer& offer);
   void announce(const Offer& offer);
   void publish();
-  // The words of a phase: those of the ranks' announcements.
+  // The words of the ranks' announcements in this phase.
   const Words& words() const { return words_[phase_ & 1]; }
   void publish_for(int rank) { waiter_.publish(words(), rank, phase_); }
   bool await_all(std::chrono::microseconds patience);

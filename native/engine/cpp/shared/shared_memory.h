@@ -28,7 +28,7 @@ class SharedMemory {
   // line. Throws Error if there is not enough. Any thread may call these. Memory must not be freed
   // while a collective uses it.
   std::byte* allocate(std::size_t bytes) { return arena_.allocate(bytes); }
-  // The same, with undefined contents.
+  // Like allocate(), with undefined contents.
   std::byte* allocate_unset(std::size_t bytes) { return arena_.allocate_unset(bytes); }
   void free(std::byte* memory) { arena_.free(memory); }
   // Whether memory lies in this rank's arena.

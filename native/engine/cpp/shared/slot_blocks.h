@@ -18,7 +18,7 @@ class SlotBlocks {
   std::size_t count() const { return count_; }
   int strips() const { return strips_; }
   Range strip(std::size_t block, int index) const;
-  // Whether a strip is in this rank's input and other ranks need it.
+  // Whether a strip is part of this rank's input and is needed by other ranks.
   bool is_offered(int index, int rank) const;
   // The element at which a strip begins in the slot of a rank that offers it.
   std::size_t offset(int index) const;

@@ -13,7 +13,7 @@
 
 namespace coll {
 
-// A rank's memory in a collective, as addresses of this process.
+// The memory of a rank in a collective, at addresses of this process.
 struct RankMemory {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
@@ -41,9 +41,9 @@ class SlotWork {
 
   // Fills the block before anything is known about other ranks.
   void fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t phase);
-  // Takes up what all ranks have announced. `ranks` describes their memory.
+  // Begins with the announcements of all ranks. `ranks` describes their memory.
   void begin(const Offer& offer, const SlotBlocks& blocks, std::vector<RankMemory>& ranks);
-  // Phases that a block takes after the one in which it was filled.
+  // The number of phases of a block, after the one in which it was filled.
   std::size_t phases_of_block() const { return collects_ ? 2 : 1; }
   void execute(std::size_t block, std::uint32_t phase);
   void collect(std::size_t block, std::uint32_t phase);

@@ -24,7 +24,7 @@ std::vector<int> allowed_cores() {
   return cores;
 }
 
-// Moves the thread to that core now; it may use all cores afterwards.
+// Moves the thread to `core`. Afterwards the thread may use all cores again.
 void start_on(int core, const std::vector<int>& cores) {
   cpu_set_t only;
   CPU_ZERO(&only);
@@ -46,7 +46,7 @@ class AssignedCores : public testing::Test {
   LocalRank local(int number) const { return {number, 2 * static_cast<int>(cores_.size()), static_cast<int>(cores_.size())}; }
 
   // Whether a thread that begins on `core` usually runs on `expected` after the action, in one of
-  // many attempts. On a busy machine, the system often moves the thread as well.
+  // many attempts: on a busy machine, the system moves threads as well.
   bool brings(int core, int expected, const std::function<void()>& action) const {
     for (int tries = 0; tries < 500; ++tries) {
       if (mostly_after(core, action) == expected) return true;

@@ -45,7 +45,7 @@ std::vector<std::vector<float>> outputs_of(const Thresholds& thresholds, std::si
       Member member(Board::in(board.data()), {&words[0], &words[1 + 2 * rank], &words[2 + 2 * rank]}, rank, 2, 2, thresholds);
       std::vector<float> input(bytes / sizeof(float));
       for (std::size_t i = 0; i < input.size(); ++i) input[i] = 0.1f * static_cast<float>(i + 1) + static_cast<float>(rank);
-      // Not a number, with bits of its own.
+      // A NaN whose bits depend on the rank.
       const std::uint32_t bits = 0x7fc00100u + static_cast<std::uint32_t>(rank);
       for (std::size_t i = 0; rank < ranks_with_nan && i < input.size(); i += 7) std::memcpy(&input[i], &bits, sizeof bits);
       Offer offer{};
@@ -65,7 +65,8 @@ std::vector<std::vector<float>> outputs_of(const Thresholds& thresholds, std::si
 
 bool are_same(const std::vector<float>& one, const std::vector<float>& other) { return std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) == 0; }
 
-// Which of two NaNs remains depends on the loop, but all ranks get the same if inputs are small.
+// Which of two NaNs a loop returns depends on the loop. With small inputs all ranks get the same
+// NaN.
 TEST(Thresholds, KeepBitsEqualOnAllRanks) {
   Thresholds most;
   most.small_bytes = tuning::kMostSmallBytes;

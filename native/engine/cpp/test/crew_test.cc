@@ -66,7 +66,7 @@ TEST(Crew, StartsAHelperForLittleWorkOnlyIfTasksFollowClosely) {
   EXPECT_EQ(crew.helpers(), 1);
 }
 
-// The owner's unit ends only when a helper has begun.
+// Runs a task whose first unit, which the owner executes, ends only after a helper has begun.
 void run_with_helper(Crew& crew, SharedJob& job) {
   std::atomic<bool> is_helped{false};
   const auto work = [](void* context, int worker, std::size_t, std::size_t) {
@@ -83,7 +83,7 @@ TEST(Crew, WakesItsHelpers) {
   SharedJob job(2);
   const auto begin = Clock::now();
   for (int round = 0; round < 10; ++round) {
-    // Helpers that have nothing to do fall asleep in less.
+    // Idle helpers fall asleep in less time.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     run_with_helper(crew, job);
   }
@@ -100,7 +100,7 @@ TEST(Crew, ServesSeveralOwnersAtTheSameTime) {
     });
   }
   for (std::thread& owner : owners) owner.join();
-  // Each owner asks for three, which others may not have given back yet.
+  // Each owner asks for three helpers, which other owners may not have given back yet.
   EXPECT_LE(crew->helpers(), 3 * 3);
 }
 

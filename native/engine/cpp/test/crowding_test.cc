@@ -36,7 +36,7 @@ TEST_F(Crowdings, IsLearnedFromMeetingsInQuickSuccession) {
   EXPECT_TRUE(crowding_.is_learned());
 }
 
-// Systems also put ranks on one core that have others.
+// Systems sometimes put two ranks on one core although there are enough cores.
 TEST_F(Crowdings, IsNotLearnedFromMeetingsNowAndThen) {
   meet(10 * kMostMeetings, kSoonAgain);
   EXPECT_FALSE(crowding_.is_crowded());

@@ -118,7 +118,7 @@ struct Stranger {
   int socket;
 };
 
-// An error of connections that were never made.
+// The error of take() for connections that cannot be opened.
 std::string error_of(DataConnections& connections, int rank) {
   std::string text;
   await([&] {
@@ -204,7 +204,8 @@ TEST(DataConnections, AcceptsATicketOnce) {
   const Hello hello = hello_of(1);
   const Stranger first(members.port(0));
   first.say(&hello, sizeof hello);
-  // Before the connection is taken, and afterwards.
+  // Sends a second request for the same connection, once before the connection is taken and once
+  // afterwards.
   Ticket::Half reply{};
   EXPECT_TRUE(await([&] {
     members[0].turn();
@@ -258,7 +259,7 @@ TEST(DataConnections, KeepsALimitedNumberOfSilentConnectionsAndClosesTheOldest) 
 
 TEST(DataConnections, TriesAgainAfterTheOtherEndHasClosedTheConnection) {
   Members members(2);
-  // A program that takes the first connection, in the place of rank 0.
+  // A program that accepts the first connection instead of rank 0.
   ASSERT_FALSE(members[1].take(0));
   int first = -1;
   ASSERT_TRUE(await([&] { return (first = accept(members.listeners[0].socket, nullptr, nullptr)) >= 0; }));
@@ -280,7 +281,7 @@ TEST(DataConnections, ReportsAnImpostorAtTheAddressOfAMember) {
         std::this_thread::sleep_for(milliseconds(1));
         continue;
       }
-      // The ticket that it was sent is not the one that it would have to show.
+      // Replies with the ticket that it has received, instead of its own.
       const Ticket::Half half_ticket = half(0, 1, 0, 1);
       send(socket, half_ticket.data(), half_ticket.size(), MSG_NOSIGNAL);
       std::this_thread::sleep_for(milliseconds(20));
@@ -318,7 +319,7 @@ TEST(DataConnections, ReportsTooManyOpenFilesOnBothEnds) {
     const std::string text = error_of(members[static_cast<std::size_t>(rank)], 1 - rank);
     setrlimit(RLIMIT_NOFILE, &limit);
     EXPECT_EQ(text, "it cannot open a data connection with rank " + std::to_string(1 - rank) + ": it has too many open files; raise the limit before you start the process: ulimit -n 4096");
-    // It tries again at intervals.
+    // Waits longer than the interval between two attempts.
     std::this_thread::sleep_for(milliseconds(60));
     std::thread member([&] { close_all(taken(members[1], 0)); });
     close_all(taken(members[0], 1));
@@ -377,7 +378,7 @@ TEST(LazyChannel, ARingOfEightRanksMakesOneConnectionPerNeighbour) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < 8; ++rank) {
       threads.emplace_back([&, rank] {
-        // The last ranks come late.
+        // The last ranks start late.
         if (round == 0) std::this_thread::sleep_for(milliseconds(5 * rank));
         EXPECT_EQ(execute_to_end(*group.executors[static_cast<std::size_t>(rank)], data.offers[static_cast<std::size_t>(rank)]), Status::kDone);
       });

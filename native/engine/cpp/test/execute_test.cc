@@ -11,7 +11,7 @@
 namespace coll::test {
 namespace {
 
-// Buffers of all ranks, in pieces, with inputs and outputs apart or in place.
+// The buffers of all ranks, in pieces. The outputs are the inputs or separate memory.
 struct Memory {
   Memory(const Program& program, std::size_t length, std::vector<std::size_t> starts, bool in_place) : begins(std::move(starts)) {
     const std::size_t ranks = static_cast<std::size_t>(program.ranks);
@@ -148,7 +148,7 @@ TEST(Execute, MovesBlocksToAndFromTheRoot) {
       for (std::size_t rank = 0; rank < 3; ++rank) {
         EXPECT_EQ(0, std::memcmp(gathered.outputs[static_cast<std::size_t>(root)].data() + rank * 20, gathered.inputs[rank].data(), 20));
         EXPECT_EQ(0, std::memcmp(scattered.outputs[rank].data(), scattered.inputs[static_cast<std::size_t>(root)].data() + rank * 20, 20));
-        // Other ranks than the root get no result.
+        // Only the root gets a result.
         if (static_cast<int>(rank) == root) continue;
         EXPECT_EQ(gathered.outputs[rank], std::vector<std::byte>(60));
       }

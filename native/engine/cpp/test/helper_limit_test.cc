@@ -16,7 +16,7 @@ constexpr HelperLimit::UnitTimes kSuspended{3ms, 10us};
 
 class HelperLimits : public testing::Test {
  protected:
-  // A task that is worth 16 helpers and gets as many as are allowed.
+  // Runs a task that could use 16 helpers and gets as many as are allowed.
   int run(const HelperLimit::UnitTimes& times) {
     const int asked = limit_.allowed(16, now_);
     limit_.learn(asked, asked, times, now_);

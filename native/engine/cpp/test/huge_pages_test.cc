@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kHuge = kHugePage;
 
-// Of all processes, as the system reports it.
+// The memory of all processes in huge pages, as the system reports it.
 std::size_t kilobytes_in_huge_pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   std::string word;
@@ -44,7 +44,7 @@ bool can_gather() {
   return can;
 }
 
-// Of the calling thread, so that other programs do not count.
+// The processor time of the calling thread, which excludes other programs.
 std::chrono::nanoseconds processor_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -63,7 +63,7 @@ TEST(HugePages, HoldLargeTensorsOfTheArena) {
   SharedMemory memory(0, {Segment::create(32 * kHuge)});
   const std::size_t before = kilobytes_in_huge_pages();
   std::byte* const tensor = memory.allocate(8 * kHuge);
-  // The last page will be shared with other tensors.
+  // Excludes the last page, which will be shared with other tensors.
   while (kilobytes_in_huge_pages() < before + 8 * kHuge / 1024) std::this_thread::yield();
   EXPECT_EQ(tensor[0], std::byte{0});
   EXPECT_EQ(tensor[8 * kHuge - 1], std::byte{0});

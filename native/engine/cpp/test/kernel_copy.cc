@@ -33,7 +33,7 @@ TEST(Copy, WritesOnlyTheGivenBytes) {
   }
 }
 
-// In one buffer, since only that determines the distance of both addresses within their pages.
+// Both ranges are in one buffer, which determines the distance of their addresses within the pages.
 TEST(Copy, IsCorrectForEveryDistanceWithinAPage) {
   constexpr std::size_t kApart = 3 * 4096;
   for (const std::size_t bytes : {2047, 2048, 2111, 4096, 10001}) {

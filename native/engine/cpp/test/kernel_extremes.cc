@@ -124,7 +124,7 @@ TEST_P(ExtremesTest, DoesNotWrapTheSumsOfMeans) {
   check_mean<double>(DType::kUint32, 0xffffffffu, 0xfffffffeu, 4294967294.5);
   check_mean<double>(DType::kInt64, std::int64_t{1} << 62, std::int64_t{1} << 62, 0x1p62);
   check_mean<double>(DType::kUint64, std::uint64_t{1} << 63, std::uint64_t{1} << 63, 0x1p63);
-  // 2^53 + 1 is no double: it rounds to even before the addition.
+  // 2^53 + 1 is not a double: it is rounded to even before the addition.
   check_mean<double>(DType::kInt64, (std::int64_t{1} << 53) + 1, std::int64_t{2}, 4503599627370497.0);
 }
 

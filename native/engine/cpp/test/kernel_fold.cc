@@ -32,7 +32,7 @@ std::vector<int> numbers_of_inputs() {
   return all;
 }
 
-// Memory of one rank with room on both sides, to see what is written there.
+// Memory of one rank, with guard bytes on both sides that detect writes outside.
 class Buffer {
  public:
   // Starts `offset` elements after the beginning of a cache line.
@@ -75,7 +75,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
              << (c.write == Write::kStreamed ? ", streamed" : "");
 }
 
-// Kernels, which may not run here, and a dtype.
+// Tests each dtype with each set of kernels, if this processor can run them.
 class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
  protected:
   void SetUp() override {
@@ -101,7 +101,7 @@ class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
       inputs.emplace_back(input_bytes, static_cast<std::size_t>(k * 5 % 17), c.begin + c.count);
       inputs.back().fill(inputs_[static_cast<std::size_t>(k)]);
     }
-    // Cache lines of outputs begin at the same elements, or at others.
+    // Whether cache lines begin at the same elements of all outputs alternates.
     const int step = c.count % 2 == 0 ? 0 : 3;
     for (int k = 0; k < c.outputs; ++k) {
       outputs.emplace_back(output_bytes, static_cast<std::size_t>(1 + k * step % 7), c.begin + c.count);
@@ -109,7 +109,8 @@ class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
     std::vector<const void*> from;
     std::vector<void*> to;
     for (Buffer& input : inputs) from.push_back(input.data());
-    // The last output is the first input, and so on: results reach them in another order than inputs are read.
+    // The last output is the first input, and so on, so that outputs are written in another order
+    // than inputs are read.
     for (int k = 0; k < c.outputs; ++k) {
       const int source = c.outputs - 1 - k;
       const bool is_input = c.in_place && source < c.inputs;
@@ -142,7 +143,7 @@ class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
     for (const Op op : reference::kOps) {
       if (!reference::is_defined(c.dtype, op)) continue;
       c.op = op;
-      // Elements that change their size cannot stay where they are.
+      // Results of another size cannot replace their inputs.
       if (c.in_place && byte_size(result_of(c.dtype, op)) != byte_size(c.dtype)) continue;
       check_writes(c);
       if (HasFatalFailure()) return;
@@ -159,7 +160,7 @@ TEST_P(FoldTest, CombinesShortRangesOfAnyNumberOfInputs) {
     for (const std::size_t count : kLengths) {
       if (count > kFew) continue;
       for (const bool in_place : {false, true}) {
-        // With many inputs the number of outputs makes no further difference.
+        // With many inputs, the loops no longer depend on the number of outputs.
         const int most = inputs <= 4 ? 4 : 1 + inputs % 4;
         for (int outputs = inputs <= 4 ? 1 : most; outputs <= most; ++outputs) {
           check_ops({dtype(), Op::kSum, inputs, outputs, count % 5, count, in_place, Write::kCached});

@@ -96,7 +96,7 @@ TEST_P(HalfTest, KeepsEveryNaN) {
       std::memcpy(&values.back(), &bits, sizeof bits);
     }
   }
-  // More than one lane of them.
+  // Repeats the values until they fill more than one vector register.
   for (int doubling = 0; doubling < 3; ++doubling) values.insert(values.end(), values.begin(), values.end());
   for (const Half& half : kHalves) {
     std::vector<std::uint16_t> patterns(values.size());
@@ -106,7 +106,7 @@ TEST_P(HalfTest, KeepsEveryNaN) {
 }
 
 TEST_P(HalfTest, RoundsOnceAfterTheLastInput) {
-  // In float16 each 0.25 would be lost, and in bfloat16 too.
+  // If sums were rounded to float16 or bfloat16, each 0.25 would be lost.
   const std::vector<double> numbers = {2048, 0.25, 0.25, 0.25, 0.25, 1, 1, 1, 1, 1, 1, 1};
   for (const Half& half : kHalves) {
     for (const std::size_t count : {1, 40}) {

@@ -7,7 +7,7 @@
 
 #include "../kernels/dtype.h"
 
-// Plain arithmetic on one element at a time, to compare the kernels with.
+// Plain arithmetic, one element at a time: the expected results of the kernels.
 namespace coll::reference {
 
 using Bytes = std::vector<std::byte>;
@@ -24,13 +24,14 @@ double decode_bfloat16(std::uint16_t bits);
 std::uint16_t encode_float16(double value);
 std::uint16_t encode_bfloat16(double value);
 
-// `count` elements, a good part of which are the type's odd ones: extremes, zeros of both signs, subnormals, NaN.
+// `count` elements. Many of them are special values: extremes, zeros of both signs, subnormals,
+// NaN.
 Bytes random_elements(DType dtype, std::size_t count, unsigned seed);
 
 // The first inputs combined from left to right, as elements of result_of(dtype, op).
 Bytes fold(DType dtype, Op op, int divisor, const std::vector<Bytes>& inputs, int input_count);
 
-// Inputs as accumulators, and accumulators as results.
+// widen: inputs as accumulators. finish: accumulators as results.
 Bytes widen(DType dtype, Op op, const Bytes& elements);
 Bytes finish(DType dtype, Op op, int divisor, const Bytes& accumulators);
 

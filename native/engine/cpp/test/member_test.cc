@@ -14,7 +14,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// What a group shares.
+// The shared state of a group.
 class Table {
  public:
   explicit Table(int ranks) : memory_(Board::bytes_for(ranks)), words_(static_cast<std::size_t>(ranks) * 32 + 1), ranks_(ranks) {}
@@ -68,8 +68,8 @@ void on_threads(int ranks, Work work) {
 
 class Members : public testing::TestWithParam<std::tuple<int, int, bool>> {};
 
-// Sizes change all the time, so that small meetings, which have one half, and other meetings follow
-// each other in any order.
+// The sizes vary, so that small collectives, whose meetings have only a first half, and others
+// follow each other in any order.
 TEST_P(Members, SumCorrectlyForAnySequenceOfSizes) {
   const auto [ranks, cores, may_block] = GetParam();
   Table table(ranks);
@@ -115,8 +115,8 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
   });
 }
 
-// The rank that finds it first fails the group at once, as the callers in JavaScript do, while
-// others still wait or are about to leave.
+// The rank that detects the disagreement first fails the group at once, as callers in JavaScript
+// do, while other ranks still wait or are about to leave.
 TEST(Member, DetectsADisagreementAfterOthersFailedTheGroup) {
   const auto program = sum_of(5);
   for (int round = 0; round < (is_short() ? 50 : 300) && !::testing::Test::HasFailure(); ++round) {

@@ -114,7 +114,7 @@ TEST(TcpChannel, AcceptsKnownOptionsAndRefusesUnknownOptions) {
   EXPECT_STREQ(name, "reno");
   EXPECT_THROW(TcpChannel({third}, {"nonesuch", 0, 0}), Error);
   EXPECT_THROW(TcpChannel({}, TcpOptions{}), Error);
-  // It was taken over.
+  // The channel owns the socket and has closed it.
   EXPECT_EQ(fcntl(third, F_GETFD), -1);
   for (const int socket : {other, fourth}) close(socket);
 }
@@ -147,14 +147,14 @@ TEST(RingChannel, WakesThePeerWhenItSendsOrReceives) {
     }
     std::thread sleeper([&] { lower.sleep(200'000); });
     while (is_asleep == 0) std::this_thread::yield();
-    // Gives the sleeper time to fall asleep. Where the cores are busy, a yield takes milliseconds.
+    // Gives the other end time to fall asleep. On busy cores, a yield takes milliseconds.
     const auto begin = std::chrono::steady_clock::now();
     for (int turn = 0; turn < 100 && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1); ++turn) std::this_thread::yield();
     ASSERT_EQ(sends ? higher.send(&part, 1) : higher.receive(&part, 1), 1);
     sleeper.join();
     ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
     EXPECT_EQ(rung, round + 1);
-    // Lets this end notice what the other one has done.
+    // Receives, so that this end learns what the other end has done.
     ASSERT_EQ(sends ? lower.receive(&part, 1) : lower.send(nullptr, 0), sends ? 1 : 0);
   }
 }

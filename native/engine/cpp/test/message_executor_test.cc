@@ -98,7 +98,7 @@ TEST(MessageExecutor, KeepsLargeBuffersMoving) {
   }
 }
 
-// With few messages or few rounds.
+// Gathers by recursive doubling, which needs few messages, and directly, which needs few rounds.
 TEST(MessageExecutor, GathersSmallMessages) {
   std::mt19937 random(7);
   for (const int ranks : {2, 3, 4, 7, 8, 16}) {
@@ -116,7 +116,7 @@ TEST(MessageExecutor, GathersSmallMessages) {
 
 TEST(MessageExecutor, ExecutesManyRanks) { execute_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
-// No other channels exist.
+// There are no channels between ranks that exchange nothing.
 TEST(MessageExecutor, NeedsOnlyTheChannelsOfTheSchedule) {
   std::mt19937 random(10);
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
@@ -171,7 +171,7 @@ TEST(MessageExecutor, ReturnsToTheCallerBetweenSlices) {
   }
 }
 
-// A peer that accepts all that it is sent and never sends anything.
+// A peer that accepts all data and never sends any.
 class SilentPeer : public Channel {
  public:
   explicit SilentPeer(std::vector<std::size_t>& sizes) : sizes_(sizes) {}
@@ -190,7 +190,7 @@ class SilentPeer : public Channel {
   std::vector<std::size_t>& sizes_;
 };
 
-// Of eight ranks, whose partners are at distances of 1, 2 and 4.
+// With eight ranks, each rank has partners at distances of 1, 2 and 4.
 TEST(MessageExecutor, SendsNothingToMostRanksIfAllShareCores) {
   std::mt19937 random(9);
   Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 8), 4, {0}, false, random, true);
@@ -219,7 +219,8 @@ TEST(MessageExecutor, SendsHeadersOnlyWithValuesInARing) {
   for (std::size_t peer = 1; peer < 8; ++peer) EXPECT_EQ(sizes[peer], peer == 1 ? std::vector<std::size_t>{40} : std::vector<std::size_t>{}) << peer;
 }
 
-// While a whole packet of the loopback device waits, BBR takes the stream to be slow.
+// BBR, a congestion control, estimates the stream as slow while a whole packet waits in the
+// loopback device.
 TEST(MessageExecutor, SendsLessThanAPacketPerCallIfRanksShareCores) {
   std::mt19937 random(8);
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 3);

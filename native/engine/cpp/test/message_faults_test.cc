@@ -68,7 +68,8 @@ MessageHeader header_of(std::uint32_t generation, std::uint64_t sequence, std::u
   return header;
 }
 
-// Expects how an executor reacts to a header before a message; it must not touch the output.
+// Sends a header before a message, and expects the executor's status and the reported loss. The
+// output must stay untouched.
 void expect_header_to(const MessageHeader& header, Status status, int lost, int lost_to) {
   Lonely rank;
   TwoRanks two;
@@ -92,7 +93,7 @@ TEST(MessageFaults, TreatsAPeerWithACorruptStreamAsLostBeforeItWritesTheOutput) 
   for (const MessageHeader& header : {header_of(7, 2, 42), header_of(8, 1, 42), magic, reserved}) expect_header_to(header, Status::kFailed, 1, EBADMSG);
 }
 
-// Also to a rank that only sends and has nothing to wait for.
+// The disagreement is also reported to a rank that only sends and waits for nothing.
 TEST(MessageFaults, ReportsADisagreementToEveryRank) {
   std::mt19937 random(3);
   for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllGather, Kind::kGather, Kind::kScatter, Kind::kAllToAll, Kind::kAllReduce}) {
@@ -123,7 +124,7 @@ void expect_untouched(const Case& data, const Case& before, const std::string& w
   EXPECT_EQ(data.inputs, before.inputs) << what;
 }
 
-// Neighbours detect the disagreement, and their group tells all others.
+// Neighbours detect the disagreement, and the monitor reports it to all other ranks.
 TEST(MessageFaults, DetectsADisagreementInSparseSchedulesBeforeAnyRankWritesItsOutput) {
   for (const Schedule& schedule : sparse_schedules()) {
     for (const std::size_t length : {0u, 8u, 20'000u}) {
@@ -234,7 +235,7 @@ TEST(MessageFaults, FinishesIfAPeerLeavesAfterItsPart) {
   EXPECT_TRUE(group.losses[0].empty());
 }
 
-// All of its data has arrived, but none of a third rank's.
+// All data of the peer has arrived, but none of a third rank's.
 TEST(MessageFaults, FinishesIfAPeerLeavesBeforeItsMessageIsUsed) {
   std::mt19937 random(6);
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {0}}}}};
@@ -250,7 +251,8 @@ TEST(MessageFaults, FinishesIfAPeerLeavesBeforeItsMessageIsUsed) {
   EXPECT_TRUE(group.losses[1].empty());
 }
 
-// A connection that is closed with unread bytes is reset, and what is still on its way to the peer is lost.
+// If a connection is closed with unread bytes, the system resets it and drops data that is still on
+// its way to the peer.
 TEST(MessageFaults, LeavesNoByteOfItsLastMessageUnread) {
   for (const std::size_t length : {1u, 4099u, 10001u}) {
     for (const bool is_late : {false, true}) {
@@ -314,7 +316,7 @@ TEST(MessageFaults, SleepsWhileItWaits) {
   for (const Transport transport : {Transport::kSocketPair, Transport::kRing}) {
     MessageGroup group(2, transport);
     TwoRanks two;
-    // A virtual machine that has no processor for a while counts that time, too.
+    // In a virtual machine, the time during which it has no processor counts as well.
     std::chrono::microseconds least = 300ms;
     for (int tries = 0; tries < 10 && least >= 150ms; ++tries) {
       const auto before = used();

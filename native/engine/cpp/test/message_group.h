@@ -27,7 +27,7 @@ struct Pair {
   std::unique_ptr<Channel> higher;
 };
 
-// Memory of zeros, at the beginning of a cache line.
+// Zeroed memory, aligned to a cache line.
 struct SharedLines {
   explicit SharedLines(std::size_t bytes) : block(bytes + kCacheLine) {}
   std::byte* begin() { return block.data() + (kCacheLine - reinterpret_cast<std::uintptr_t>(block.data()) % kCacheLine) % kCacheLine; }
@@ -86,7 +86,7 @@ class MessageGroup {
     }
   }
 
-  // Each rank's part in a thread of its own.
+  // Runs each rank's part in a thread of its own.
   template <class Part>
   void run(Part part) {
     std::vector<std::thread> threads;

@@ -38,7 +38,8 @@ inline Words message_words(const Schedule& schedule) {
   return words;
 }
 
-// The same for execute(), whose steps are those of a chunk after those of another.
+// The words of a program for execute(), in which all steps of a chunk precede those of the next
+// chunk.
 inline Words program_words(const Schedule& schedule) {
   Words words = head(schedule.kind, schedule.op, schedule.dtype, schedule.ranks, schedule.root, schedule.chunks);
   for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
@@ -77,7 +78,8 @@ inline Schedule ring_all_reduce(Op op, DType dtype, int ranks, int pieces = 1) {
   return schedule;
 }
 
-// From each holder to the rank `distance` further, round by round; a sum goes the same way back.
+// A tree: in each round, every rank that has the value sends it to the rank `distance` further. A
+// sum goes the same way back.
 inline Schedule tree(Kind kind, Op op, DType dtype, int ranks) {
   Schedule schedule{kind, op, dtype, ranks, 0, 1, {}};
   std::vector<std::vector<ScheduledStep>> down;
@@ -146,7 +148,8 @@ inline bool moves_between(const Schedule& schedule, int one, int other) {
   return false;
 }
 
-// One chunk's path to its result: who still has a part of it, and who has the result.
+// The random path of a chunk to its result: the ranks that still have a contribution, and the ranks
+// that have the result.
 class RandomPath {
  public:
   RandomPath(const Schedule& schedule, int chunk, std::mt19937& random) : chunk_(chunk), ranks_(schedule.ranks), random_(random) {
@@ -220,7 +223,8 @@ class RandomPath {
   std::vector<int> finished_;
 };
 
-// Each chunk goes some path of its own: combinations of any number, detours of contributions and sums, then copies of copies.
+// A schedule in which each chunk takes a random path: combinations of any number of operands,
+// detours of contributions and sums, then copies of copies.
 inline Schedule random_schedule(Kind kind, Op op, DType dtype, int ranks, int root, int chunks, std::mt19937& random) {
   Schedule schedule{kind, op, dtype, ranks, root, chunks, {}};
   std::vector<RandomPath> paths;

@@ -31,7 +31,7 @@ TEST(Calls, RemembersTheLatestCalls) {
   }
   EXPECT_TRUE(calls.answer(39).is_known);
   EXPECT_EQ(calls.answer(25).state, state_of(25));
-  // The next state may be about to overwrite it.
+  // The next call may be overwriting this state.
   EXPECT_FALSE(calls.answer(24).is_known);
   EXPECT_FALSE(calls.answer(3).is_known);
   EXPECT_TRUE(calls.answer(3).has_come());
@@ -70,7 +70,7 @@ TEST(Calls, NeverMixesTwoCallsInAnAnswer) {
   std::uint64_t wrong = 0;
   for (int look = 0; look < 100'000; ++look) {
     const std::uint64_t begun = calls.current();
-    // Also states that are about to be overwritten.
+    // Includes states that are about to be overwritten.
     for (std::uint64_t back = 1; back <= 16 && back <= begun; ++back) {
       const Answer answer = calls.answer(begun - back);
       if (answer.is_known && answer.state != state_of(begun - back)) ++wrong;

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 // Longer than a busy machine suspends any thread.
 constexpr milliseconds kLong{100'000};
 
-// A double of an executor: its ranks meet on counters in this process, and move nothing.
+// A test double of an executor. Its ranks meet at counters in this process and transfer no data.
 struct Meetings {
   explicit Meetings(int size) : arrived(static_cast<std::size_t>(size)) {}
   std::vector<std::atomic<int>> arrived;
@@ -64,7 +64,7 @@ class MeetingExecutor : public Executor {
   bool is_under_way_ = false;
 };
 
-// A test executor that finds all that it needs from other ranks.
+// A test executor for which all data of the other ranks has arrived.
 class LastExecutor : public Executor {
  public:
   Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
@@ -72,7 +72,7 @@ class LastExecutor : public Executor {
   bool came_last() const override { return true; }
 };
 
-// A test executor that has what it needs from other ranks, but completes only when it may.
+// A test executor that has all data of the other ranks, but completes only when allowed.
 class SlowExecutor : public Executor {
  public:
   SlowExecutor(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
@@ -129,7 +129,8 @@ class ProcessGroup : public testing::Test {
     }
   }
 
-  // Lets ranks `from` to the last one arrive at a call, and learn of each other that they have.
+  // Lets ranks `from` to the last one arrive at a call, and waits until each of them knows that the
+  // others have.
   void arrive(int from) {
     std::vector<int> missing;
     for (int rank = 0; rank < from; ++rank) missing.push_back(rank);
@@ -163,7 +164,8 @@ class ProcessGroup : public testing::Test {
     return statuses;
   }
 
-  // Long enough for all members' failures, however late they come, where all members live and report one.
+  // The time to wait for failures of other members. Longer in tests in which all members report
+  // one, however late.
   milliseconds settling_ = Watch().settling;
   std::atomic<int> parted_{0};
   std::atomic<bool> may_end_{false};
@@ -255,7 +257,7 @@ TEST_F(ProcessGroup, DetectsALostMemberAtOnce) {
   }
 }
 
-// Here each member has a connection only with the next and the previous rank.
+// Each member has connections with the next and the previous rank only.
 constexpr int kRing = 1;
 
 TEST_F(ProcessGroup, ReportsAFailureToMembersWithoutAConnection) {
@@ -291,7 +293,7 @@ TEST_F(ProcessGroup, NamesMissingRanksWithoutAConnection) {
 TEST_F(ProcessGroup, LearnsFromNeighboursWhoHasOpened) {
   open(12, milliseconds(500));
   for (int rank = 1; rank < 12; ++rank) group(rank).monitor().tell_opened();
-  // Members report also while some have not opened the group.
+  // Members report their opening while others have not opened the group.
   while (group(6).monitor().unopened() != std::vector<int>{0}) std::this_thread::yield();
   group(0).monitor().tell_opened();
   for (int rank = 0; rank < 12; ++rank) {
@@ -299,7 +301,8 @@ TEST_F(ProcessGroup, LearnsFromNeighboursWhoHasOpened) {
   }
 }
 
-// Otherwise no member that is left would have a connection with the lost one.
+// Members that leave must pass on the loss: none of the remaining members has a connection with the
+// lost one.
 TEST_F(ProcessGroup, PassesOnALossWhileItLeaves) {
   open(12, kLong, kRing);
   complete_on_all_but(6);
@@ -352,11 +355,11 @@ struct Lone {
     while (!group->has_failed()) std::this_thread::sleep_for(milliseconds(5));
     return group->monitor().settled_failure();
   }
-  // The failure of the member, while `beating` ranks continue to send beats. None if this thread was suspended
-  // and sent some of them late.
+  // The failure of the member while the ranks `beating` continue to send beats. Returns none if
+  // this thread was suspended and sent beats late.
   std::optional<Failure> failure_beside(const std::vector<int>& beating) {
     while (!group->has_failed()) {
-      // There is no room for another beat where the member has long read none.
+      // A beat may not fit, because the member has not read for long.
       for (const int rank : beating) try_to_say(rank, beat_frame());
       std::this_thread::sleep_for(milliseconds(5));
       const auto now = Clock::now();
@@ -372,7 +375,7 @@ struct Lone {
   std::unique_ptr<Group> group;
 };
 
-// Repeats what depends on beats of this thread until none of them was late.
+// Repeats an attempt until no beat of this thread was late.
 template <class Attempt>
 Failure in_time(Attempt attempt) {
   std::optional<Failure> failure;
@@ -393,7 +396,7 @@ TEST_F(ProcessGroup, BlamesTheSilentMemberIfItHearsTheOthers) {
   EXPECT_EQ(failure.rank, 2);
 }
 
-// The last beat may have been sent almost a fifth of that time before the silence began.
+// The last beat may have been sent almost a fifth of the silence limit before the silence began.
 TEST_F(ProcessGroup, WaitsOneHeartbeatLongerThanTheSilenceLimit) {
   for (bool is_in_time = false; !is_in_time;) {
     const Lone lone(2, milliseconds(400));
@@ -468,7 +471,7 @@ TEST_F(ProcessGroup, NamesAllMembersThatAreLostTogether) {
   lone.hang_up(3);
   while (!lone.group->has_failed()) std::this_thread::yield();
   lone.hang_up(1);
-  // What another rank has found counts as well, but not that its own connection ends.
+  // A loss reported by another rank counts as well, but the end of that rank's connection does not.
   lone.say(2, failure_frame({FailureKind::kLost, 4, "was lost: of 2"}));
   lone.hang_up(2);
   const Failure failure = lone.failure();
@@ -487,7 +490,7 @@ TEST_F(ProcessGroup, NamesAllMembersThatFallSilentTogether) {
   EXPECT_EQ(failure.ranks, std::vector<std::int32_t>{3});
 }
 
-// Otherwise TCP is silent for up to twice as long as a cut of the network.
+// By default, TCP stays silent for up to twice as long as a cut of the network.
 TEST_F(ProcessGroup, RetransmitsSoonOnControlConnections) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   const ControlConnection control(listener);
@@ -562,7 +565,7 @@ TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatFails) {
   EXPECT_EQ(group(1).try_execute(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
   EXPECT_EQ(group(0).execute(calls[0], std::nullopt), Status::kDone);
   group(0).monitor().fail({FailureKind::kFailed, 0, "of the caller"});
-  // An answer arrives after all that was sent before it.
+  // An answer arrives after all messages that were sent before it.
   group(1).monitor().ask(0);
   while (!group(1).monitor().answers(milliseconds(100))[0]) continue;
   EXPECT_FALSE(group(1).has_failed());
@@ -595,13 +598,13 @@ TEST_F(ProcessGroup, ReceivesAFailureBeforeACallWithoutOtherRanksEnds) {
     Call call{};
     ASSERT_EQ(group(0).execute(call, std::nullopt), Status::kDone);
     group(2).monitor().fail({FailureKind::kDeadline, 2, "too late"});
-    // The others take a moment to learn of the failure.
+    // The other members take a moment to learn of the failure.
     ASSERT_EQ(group(0).execute(call, std::nullopt), Status::kFailed);
     EXPECT_EQ(group(0).monitor().settled_failure().text, "too late");
   }
 }
 
-// A test executor that lacks memory.
+// A test executor that throws std::bad_alloc.
 class PoorExecutor : public Executor {
  public:
   Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { throw std::bad_alloc(); }
@@ -629,7 +632,7 @@ TEST_F(ProcessGroup, TreatsAMemberThatSendsNoiseAsLost) {
   Watch watch;
   watch.sockets = {-1, pair[0]};
   Group alone(std::move(watch));
-  // As long as the reader's buffer for a frame.
+  // Noise that fills the reader's buffer for one frame.
   const std::string noise(kMostFrameBytes + 4, 'x');
   ASSERT_EQ(send(pair[1], noise.data(), noise.size(), MSG_NOSIGNAL), static_cast<ssize_t>(noise.size()));
   const auto begin = Clock::now();

@@ -39,7 +39,8 @@ TEST(Program, CutsBlocksOfPairsIntoChunks) {
   EXPECT_EQ(program.chunk_at(20, 4).end, 5u);
   EXPECT_EQ(program.chunk_range(20, 5).begin, 13u);
   EXPECT_EQ(program.chunk_range(20, 5).end, 15u);
-  // From rank 1 to rank 0: the first of its blocks in its input, the second one in the other's output.
+  // The block from rank 1 to rank 0 is the first block of rank 1's input and the second one of rank
+  // 0's output.
   EXPECT_TRUE(program.contributes(1, 5));
   EXPECT_TRUE(program.receives(0, 5));
   EXPECT_FALSE(program.receives(1, 5));

@@ -22,7 +22,7 @@ inline Request request_of(Kind kind) {
 
 inline bool moves(Kind kind) { return request_of(kind).moves(); }
 
-// A chunk per rank, or per pair of ranks.
+// One chunk per rank; for all-to-all one per pair of ranks.
 inline int chunks_of(Kind kind, int ranks) { return kind == Kind::kAllToAll ? ranks * ranks : ranks; }
 
 // The rank that holds a chunk of a move at first; `in_block` chunks make a block.
@@ -31,7 +31,7 @@ inline int source_of(Kind kind, int chunk, int ranks, int root, int in_block = 1
   return chunk / in_block / (kind == Kind::kAllToAll ? ranks : 1);
 }
 
-// Every chunk is combined in the order of ranks that begins at its own number, as around a ring.
+// Combines every chunk in the order of ranks that begins at the chunk's number, as around a ring.
 inline Words chains(Kind kind, Op op, DType dtype, int ranks, int root = 0) {
   const int chunks = chunks_of(kind, ranks);
   Words words = head(kind, op, dtype, ranks, root, chunks);
@@ -46,7 +46,8 @@ inline Words chains(Kind kind, Op op, DType dtype, int ranks, int root = 0) {
   return words;
 }
 
-// The same arithmetic as `chains`, all-reduce only, in steps: into the chunk's first rank, and from there to everyone.
+// An all-reduce with the arithmetic of `chains`, as steps: into the chunk's first rank, and from
+// there to all ranks.
 inline Words steps(Op op, DType dtype, int ranks) {
   Words words = head(Kind::kAllReduce, op, dtype, ranks, 0, ranks);
   for (int chunk = 0; chunk < ranks; ++chunk) {

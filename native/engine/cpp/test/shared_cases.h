@@ -12,10 +12,11 @@
 #include "threads/offer.h"
 #include "threads/execute.h"
 
-// Collectives for tests, which all ranks choose alike.
+// Random collectives for tests. All ranks draw the same ones.
 namespace coll::test {
 
-// Steps for any kind. In an all-reduce, ranks get results that were combined in different orders.
+// A program of steps for a collective of any kind. In an all-reduce, ranks get results that were
+// combined in different orders.
 inline Words steps_of(Kind kind, Op op, DType dtype, int ranks, int root) {
   if (kind == Kind::kAllReduce && op != Op::kMax) return steps(op, dtype, ranks);
   const int chunks = chunks_of(kind, ranks);
@@ -65,7 +66,7 @@ struct SharedCase {
 
 inline std::vector<std::byte> input_of(const SharedCase& it, int rank) {
   std::vector<std::byte> bytes(it.input_count() * it.input_size());
-  // Floats of any bits but NaNs and infinities, and bools.
+  // Fills floats with any bits except NaN and infinity, and bools with 0 and 1.
   fill_randomly(bytes, it.seed * 64 + static_cast<unsigned>(rank), it.program->dtype == DType::kBool ? 1 : 0x3f);
   return bytes;
 }
@@ -95,7 +96,7 @@ inline std::vector<std::size_t> draw_begins(std::mt19937& random, std::size_t le
   std::vector<std::size_t> begins{0};
   const auto pieces = in_one_piece || random() % 2 == 0 ? 1 : 1 + random() % 5;
   for (std::size_t i = 1; i < pieces; ++i) begins.push_back(length == 0 ? 0 : random() % length);
-  // Sometimes in more pieces than can be announced.
+  // Sometimes uses more pieces than can be announced.
   if (!in_one_piece && length > 3000 && random() % 8 == 0) {
     for (std::size_t at = 1; at < 1200; ++at) begins.push_back(at);
   }

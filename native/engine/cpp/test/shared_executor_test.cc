@@ -67,7 +67,7 @@ bool execute_case(SharedRank& self, const SharedCase& it) {
   const std::size_t block = it.length() / it.ranks() * static_cast<std::size_t>(self.rank);
   std::byte* read = in.begin();
   std::byte* written = habit.is_in_place ? in.begin() : out.begin();
-  // In place, the rank's block is where it is in the whole.
+  // In place, the rank's block lies at its position in the whole buffer.
   if (habit.is_in_place && program.has_block_in()) read += block * it.input_size();
   if (habit.is_in_place && program.has_block_out()) written += block * it.output_size();
   std::copy(input.begin(), input.end(), read);
@@ -137,7 +137,7 @@ TEST(SharedExecutor, SupportsManyRanks) {
   for (const pid_t child : fork_ranks(*notices, ranks, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-// Arenas are cut into slices, of which ranks take units from each other.
+// Tensors in arenas are divided into slices, of which ranks take units from each other.
 TEST(SharedExecutor, SupportsLargeTensors) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
@@ -146,8 +146,7 @@ TEST(SharedExecutor, SupportsLargeTensors) {
   for (const pid_t child : fork_ranks(*notices, 2, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-// Ordinary memory that no cache has is copied in another way, also if blocks and pieces end off the
-// boundaries of cache lines.
+// Large private memory is copied in streams, even if blocks and pieces do not end at cache lines.
 TEST(SharedExecutor, SupportsBuffersLargerThanTheCaches) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
@@ -221,7 +220,7 @@ TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
       if (calls_of(self, it, arena, kLongestTimeSlice) != 1) return complain(self, it, "came back early, or with another result");
       const std::optional<int> calls = calls_of(self, it, arena, std::chrono::microseconds(1));
       if (!calls) return complain(self, it, "came back with another result");
-      // Ranks do parts of each other's work in shared memory, so only the sum is certain there.
+      // In shared memory, ranks execute parts of each other's work, so only the total is certain.
       std::atomic<int>& sum = self.notices.words[is_shared ? 1 : 0];
       sum += *calls;
       self.notices.meet(self.ranks);
@@ -229,7 +228,7 @@ TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
     }
     return true;
   };
-  // Each rank has a core of its own, where no other rank would do its part.
+  // Each rank has a core of its own, so no other rank executes its part.
   for (const pid_t child : fork_ranks(*notices, 3, 3, work)) EXPECT_EQ(ending_of(child), 0);
 }
 

@@ -21,7 +21,8 @@ constexpr std::size_t kArenaForTests = std::size_t{256} << 20;
 constexpr int kMostRanksForTests = 64;
 constexpr unsigned kLongestSeconds = 1000;
 
-// What the ranks of a test report to each other: zeroed memory that forked processes share.
+// Words by which the ranks of a test report to each other, in zeroed memory that forked processes
+// share.
 struct Notices {
   SegmentInfo infos[kMostRanksForTests];
   std::atomic<int> arrived;
@@ -70,7 +71,8 @@ class SharedNotices {
   Notices* notices_;
 };
 
-// Opens each other's segments by their infos, as processes do, each rank with mappings of its own.
+// Opens the segments of all ranks by their infos, as processes do. Each rank has mappings of its
+// own.
 inline std::vector<std::shared_ptr<Segment>> exchange(Notices& notices, int rank, int ranks) {
   std::vector<std::shared_ptr<Segment>> segments(static_cast<std::size_t>(ranks));
   const auto own = Segment::create(kArenaForTests);
@@ -87,7 +89,8 @@ inline std::vector<std::shared_ptr<Segment>> exchange(Notices& notices, int rank
   return segments;
 }
 
-// Runs work(SharedRank&), which says whether all is well, in a forked process for each rank.
+// Forks a process for each rank and runs work(SharedRank&) in it. The function returns whether its
+// checks have passed.
 template <class Work>
 std::vector<pid_t> fork_ranks(Notices& notices, int ranks, int cores, Work work) {
   std::vector<pid_t> children;
@@ -110,14 +113,15 @@ std::vector<pid_t> fork_ranks(Notices& notices, int ranks, int cores, Work work)
   return children;
 }
 
-// The status with which a child ended: 0 where all is well.
+// The exit status of a child: 0 if its checks have passed.
 inline int ending_of(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
   return status;
 }
 
-// The same on threads of this process that share mappings, which lets the thread sanitizer see what they do.
+// Runs the ranks on threads of this process that share mappings, so that the thread sanitizer sees
+// all accesses.
 template <class Work>
 bool on_threads(Notices& notices, int ranks, int cores, Work work) {
   std::vector<std::shared_ptr<Segment>> segments;

@@ -33,7 +33,7 @@ struct Part {
     offer.buffers = {{values}, {values}};
     offer.fingerprint = length;
   }
-  // As long as others need no more than one look.
+  // Executes with a patience of a single look at the other ranks.
   Status execute(microseconds time_slice = kLongestTimeSlice) { return self.executor->execute(offer, microseconds(0), time_slice); }
   bool is_right() const {
     return has_bytes(values, expected(sum, self.rank));
@@ -65,7 +65,7 @@ TEST(SharedHelp, ExecutesTheStepsOfRanksThatWaitForTheCore) {
     EXPECT_EQ(first[0].execute(), Status::kWaiting);
     EXPECT_EQ(first[1].execute(), Status::kWaiting);
     EXPECT_EQ(first[2].execute(), Status::kDone);
-    // And has announced the next one before the others are back.
+    // Rank 2 has announced its next collective before the other ranks have returned.
     EXPECT_EQ(second[2].execute(), Status::kWaiting);
     EXPECT_EQ(first[1].execute(), Status::kDone);
     EXPECT_EQ(second[1].execute(), Status::kWaiting);
@@ -77,7 +77,7 @@ TEST(SharedHelp, ExecutesTheStepsOfRanksThatWaitForTheCore) {
   });
 }
 
-// More than ranks process without taking units from each other.
+// A length at which ranks take units from each other.
 constexpr std::size_t kLargeLength = 1'500'000;
 
 TEST(SharedHelp, FinishesTheUnitsOfRanksThatWaitForTheCore) {

@@ -76,7 +76,7 @@ TEST(Segment, ReportsWhyItCannotBeOpened) {
   EXPECT_NE(reason_of(info).find("another container"), std::string::npos);
 }
 
-// A file that could shrink, or is not a segment, is not mapped.
+// Refuses files that could shrink and files that are not segments.
 TEST(Segment, IsOpenedOnlyFromValidFiles) {
   const int file = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
@@ -139,14 +139,14 @@ TEST(SharedMemory, RecognisesArenasOfOtherRanks) {
   ASSERT_NE(seen, nullptr);
   tensor[999] = std::byte{5};
   EXPECT_EQ(seen[999], std::byte{5});
-  // Memory that does not exist is not accessed, whatever a rank announces.
+  // Offsets outside of a rank's memory are refused, even if the rank has announced them.
   EXPECT_EQ(other.at(0, 0, 1), nullptr);
   EXPECT_EQ(other.at(0, one.offset_of(tensor), kBytes), nullptr);
   EXPECT_EQ(other.at(0, kBytes - 1, 1), nullptr);
   EXPECT_EQ(other.at(0, SIZE_MAX, 2), nullptr);
 }
 
-// Of the system's memory.
+// The bytes of the segment that occupy memory of the system.
 std::size_t resident_bytes(const Segment& segment) {
   struct stat status {};
   fstat(segment.info().descriptor, &status);
@@ -182,7 +182,7 @@ TEST(Arena, KeepsMemoryThatIsReused) {
   EXPECT_EQ(resident_bytes(*segment), before);
 }
 
-// The other sizes are those of tensors with huge pages of their own.
+// Larger sizes are those of tensors with huge pages of their own.
 TEST(Arena, AllocatesZerosWhileItReturnsMemory) {
   Arena arena(Segment::create(kBytes), Segment::first_free(), std::chrono::milliseconds(0));
   std::mt19937 random(5);

@@ -6,7 +6,8 @@
 #include <random>
 #include <vector>
 
-// Bytes of large buffers are filled and compared by the C library: sanitizers check each byte of a loop.
+// Fills and compares large buffers by functions of the C library: sanitizers check each byte of a
+// loop, which is slow.
 namespace coll::test {
 
 // Fills with random bits of `mask`. They repeat after a prime number of bytes, so blocks of any size differ from each other.

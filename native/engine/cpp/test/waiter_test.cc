@@ -21,10 +21,10 @@ namespace {
 
 constexpr LocalRank kSharing{0, 2, 1};
 constexpr LocalRank kAlone{0, 2, 2};
-// For what happens at once on an idle machine.
+// Time limit for events that happen at once on an idle machine.
 constexpr std::chrono::seconds kLimit{100};
 
-// What the ranks of a group share.
+// The shared state of a group.
 class Group {
  public:
   explicit Group(int ranks) : words_(static_cast<std::size_t>(ranks)), cores_(static_cast<std::size_t>(ranks)) {}
@@ -55,7 +55,7 @@ TEST(Core, IsPublishedIfRanksShareCores) {
   if (current_core() < 0) GTEST_SKIP() << "this system does not tell cores";
   Group group(2);
   const auto sharing = group.join(0, kSharing);
-  // It may be moved in between.
+  // The system may move the thread between the two reads.
   bool are_alike = false;
   for (int tries = 0; tries < 20 && !are_alike; ++tries) {
     sharing->publish_core();
@@ -73,8 +73,8 @@ bool has_two_cores() {
   return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) >= 2;
 }
 
-// Another waiting rank on the core that it leaves would follow it, and both would share a core
-// again.
+// Another waiting rank on the same core would also move to the new core, and both would share a
+// core again.
 TEST(Core, IsClearedWhileARankMovesToAnotherCore) {
   if (!has_two_cores()) GTEST_SKIP() << "no second core";
   Group group(2);
@@ -100,7 +100,7 @@ TEST(Core, IsClearedWhileARankMovesToAnotherCore) {
   EXPECT_TRUE(has_gone);
 }
 
-// Such as a rank of a group on more cores than the system gives.
+// For example, in a group whose ranks have fewer cores than the system reports.
 TEST(SharedCore, IsLearnedByARankThatMeetsOthersOnEveryCore) {
   if (current_core() < 0) GTEST_SKIP() << "this system does not tell cores";
   Group group(2);
@@ -160,7 +160,7 @@ TEST(TimeSlices, AreRestoredWhenAWaiterEnds) {
   if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
   Group group(2);
   std::atomic<bool> is_over{false};
-  // Beside so many busy threads, a yield takes long.
+  // Busy threads, beside which a yield takes long.
   std::vector<std::thread> busy;
   for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i) {
     busy.emplace_back([&] {
@@ -192,7 +192,7 @@ TEST(Waiting, EndsForASleepingRankWhenTheLastRankArrives) {
   while (group.sleepers == 0) yield();
   other->publish(group.words(), 1, 1);
   EXPECT_EQ(group.openings, 0u);
-  // On behalf of a rank that it has helped.
+  // Publishes the arrival of another rank, whose work this one has done.
   other->publish(group.words(), 2, 1);
   EXPECT_EQ(group.openings, 1u);
   sleeper.join();

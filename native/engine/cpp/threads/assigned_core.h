@@ -5,7 +5,7 @@
 
 namespace coll {
 
-// The number of a rank among the ranks of its host that may use the same cores, or of its process.
+// The number of a rank among the ranks of its host, or of its process, that may use the same cores.
 struct LocalRank {
   int number;
   int ranks;
@@ -15,8 +15,8 @@ struct LocalRank {
 };
 
 // The core to which a rank returns if ranks share cores. Every core gets about the same number of
-// ranks, with consecutive numbers. Otherwise systems let three of four ranks stay on one of two
-// cores for tenths of a second, above all after they have slept.
+// ranks, with consecutive numbers. Without this, systems let three of four ranks stay on one of two
+// cores for tenths of a second, mostly after the ranks have slept.
 class AssignedCore {
  public:
   explicit AssignedCore(const LocalRank& local, Clock::duration least_stay = tuning::kLeastStay) : local_(local), least_stay_(least_stay) {}

@@ -13,9 +13,9 @@
 
 namespace coll {
 
-// Inputs up to this size fit into the cache line of the announcement itself. The other line of the
-// pair is not used: processors fetch it together with the first one for every rank that polls, and
-// the owner would have to get it back before it can write there.
+// Inputs up to this size fit into the cache line of the announcement itself. Its neighbour, the
+// other line of the pair, stays unused: processors that poll fetch both lines, and the owner would
+// have to get the second one back before each write.
 constexpr std::size_t kTinyBytes = 48;
 
 // Prefetches an announced input. Does nothing for inputs with more lines than are prefetched at
@@ -25,15 +25,15 @@ inline void fetch_payload(const std::byte* payload, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kCacheLine) fetch(payload + at);
 }
 
-// What a rank announces when it arrives at a meeting. Small inputs are part of the announcement;
-// the smallest ones are in the same cache line.
+// The announcement of a rank that arrives at a meeting. Small inputs are part of it; the smallest
+// ones are in the same cache line.
 struct alignas(kCacheLinePair) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];
-  // In a pair of lines of its own: other ranks poll the line above all the time, and would take
-  // this one from its owner while it is written.
+  // Lies in a pair of cache lines of its own: other ranks poll the line above all the time, and
+  // would take this one from its owner while it is written.
   alignas(kCacheLinePair) std::byte small[tuning::kMostSmallBytes];
   // Written and read only if the offer is new.
   alignas(kCacheLinePair) const Offer* offer;
@@ -43,16 +43,17 @@ struct alignas(kCacheLinePair) Announcement {
   std::byte* payload(std::size_t bytes) { return bytes <= kTinyBytes ? tiny : small; }
 };
 
-// Whether inputs are part of the announcements. Then every rank executes the whole collective by
-// itself, which does not pay with many ranks. The result is the same on all ranks.
+// Whether the inputs of a collective are part of the announcements. Every rank then computes the
+// whole result by itself, which is slow with many ranks. All ranks get the same answer.
 bool is_small(const Offer& offer, const Thresholds& thresholds);
 
-// What one rank publishes. Only its own thread writes here, except to `taken`.
+// The state that one rank publishes. Only its own thread writes here, except to `taken`.
 struct RankState {
   // Announcements alternate: a rank comes to meeting n + 2 only when all ranks have finished
   // meeting n.
   Announcement announcements[2];
-  // Other ranks read this only after they have waited for long, so that writing it costs nothing.
+  // Lies apart from the announcements: other ranks read it only after a long wait, so that writing
+  // it costs little.
   alignas(kCacheLinePair) std::atomic<std::uint32_t> started;
   // One more than the number of the core on which this rank ran when it arrived; 0 if unknown.
   // Other ranks read it before they wait.
@@ -62,12 +63,12 @@ struct RankState {
   alignas(kCacheLinePair) std::atomic<std::uint32_t> done;
 };
 
-// What the ranks of a group share besides their buffers: memory that is zero at first and outlives
+// The memory that the ranks of a group share besides their buffers. It begins as zeros and outlives
 // all ranks.
 struct alignas(kCacheLinePair) Board {
   // The number of ranks that are trying to leave a meeting.
   std::atomic<std::uint32_t> leaving;
-  // Of the gate where the ranks sleep.
+  // Words of the gate at which the ranks sleep.
   std::atomic<std::uint32_t> openings;
   std::atomic<std::uint32_t> sleepers;
 

@@ -27,19 +27,19 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   if ((end - begin) * bytes_of_all < thresholds_.helped_bytes) {
     if (fitted_ != first.program) {
       scratch_[0].fit(*program_);
-      // Of the workers' scratch memory, this one now fits another program.
+      // The scratch memory of some workers now fits another program.
       fitted_.reset();
     }
     coll::execute(*program_, buffers_, begin, end, scratch_[0]);
     return end;
   }
-  // Not by the helpers, which could not report that there is no memory.
+  // Allocates here and not in the helpers, which could not report a lack of memory.
   if (fitted_ != first.program) {
     for (Scratch& scratch : scratch_) scratch.fit(*program_);
     fitted_ = first.program;
   }
   begin_ = begin;
-  // Whole cache lines, so that no two threads write one.
+  // Units are whole cache lines, so that no two threads write the same line.
   const std::size_t unit = std::max(tuning::kTaskUnitBytes / bytes_of_all / kCacheLine * kCacheLine, kCacheLine);
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->execute_range(worker, from, to);

@@ -18,8 +18,9 @@ class Controller {
   Controller(int ranks, int most_helpers, const Thresholds& thresholds = {});
 
   int ranks() const { return ranks_; }
-  // Executes the part of a collective that begins at element `begin`, about a millisecond of work,
-  // and returns where this part ends. `offers`: those of all ranks, in rank order, without a clash.
+  // Executes a part of a collective from element `begin` on, about a millisecond of work, and
+  // returns the element at which the part ends. `offers`: the offers of all ranks, in rank order,
+  // without a clash.
   std::size_t execute(const Offer* const* offers, std::size_t begin);
 
  private:

@@ -17,7 +17,7 @@ std::shared_ptr<Crew> Crew::of_process() {
 }
 
 void Crew::run(const Task& task, SharedJob& job) {
-  // Each worker has at least one unit.
+  // Asks for no more helpers than there are units.
   int asked = static_cast<int>(std::min(task.units(), static_cast<std::size_t>(job.most_workers()))) - 1;
   if (asked > 1) asked = limit_.allowed(asked, Clock::now());
   std::array<Claim, kMostHelpers> claims;
@@ -56,16 +56,17 @@ int Crew::claim(const Task& task, int asked, Claim* claims) {
   return claimed;
 }
 
-// How many sleeping helpers a task may wake. Tasks that follow each other closely find them awake
-// the next time. The time between them counts, since helpers poll from the end of a task on.
+// How many sleeping helpers a task may wake. If tasks follow each other closely, helpers woken by
+// one are awake for the next. Helpers poll from the end of a task on, so the time until the next
+// task decides.
 int Crew::worth_waking(const Task& task) {
   const Clock::rep now = Clock::now().time_since_epoch().count();
   const bool is_hot = Clock::duration(now - alone_.load(std::memory_order_relaxed)) < tuning::kCloselyFollowing;
   return static_cast<int>(std::min(task.bytes / (is_hot ? tuning::kHotBytesPerHelper : task.waking_bytes), std::size_t{kMostHelpers}));
 }
 
-// Starts a helper unless another owner has done so. Returns false if the system refuses a thread:
-// then the owner does the work of the missing helper.
+// Starts a helper unless another owner has done so. Returns false if the system refuses a thread;
+// the owner then does the work of this helper.
 bool Crew::start(int index) {
   const std::lock_guard lock(starting_);
   if (index < started_.load(std::memory_order_relaxed)) return true;

@@ -27,8 +27,8 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Executes the task and returns when it is done. The caller is worker 0 and does what no helper
-  // does. Several threads may call this at the same time, each with its own job.
+  // Executes the task and returns when it is done. The caller is worker 0 and does the work that no
+  // helper does. Several threads may call this at the same time, each with its own job.
   void run(const Task& task, SharedJob& job);
   // The number of threads that were started.
   int helpers() const { return started_.load(std::memory_order_relaxed); }
@@ -46,7 +46,7 @@ class Crew {
   std::atomic<int> started_{0};
   std::array<std::unique_ptr<HelperThread>, kMostHelpers> helpers_;
   HelperLimit limit_;
-  // When the latest task ended that had fewer helpers than it has work for, in ticks of the clock.
+  // The end of the latest task that had fewer helpers than it could use, in ticks of the clock.
   std::atomic<Clock::rep> alone_{0};
 };
 

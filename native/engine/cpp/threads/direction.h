@@ -12,8 +12,8 @@ namespace coll {
 // Otherwise it is where the last call ended.
 class Direction {
  public:
-  // Called before a collective. `begin`: where the slice begins in the rank's own input. Null: the
-  // buffer is taken to be unchanged.
+  // Called before a collective. `begin`: the first byte of the slice in this rank's own input. Null
+  // means that the buffer counts as unchanged.
   void choose(const std::byte* begin) {
     const bool is_left_alone = begin == nullptr || read(begin) == left_;
     is_from_end_ = !(is_left_alone && is_from_end_);

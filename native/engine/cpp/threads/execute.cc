@@ -8,7 +8,7 @@
 namespace coll {
 namespace {
 
-// Elements of one chunk and one piece.
+// A range of elements within one chunk and one piece.
 struct ChunkRange {
   const Chunk& chunk;
   std::size_t index;  // of the chunk
@@ -76,7 +76,7 @@ class RangeExecutor {
   // Processors prefetch up to two streams best by themselves, and slots are in a cache anyway.
   bool asks_ahead(int input_count) const { return buffers_.may_stream && (input_count > 2 || !is_streamed()); }
 
-  // Streaming past the caches pays where no output is an input.
+  // Writing past the caches pays if no output is an input.
   Write write_of(int input_count) const {
     if (!buffers_.may_stream || !is_streamed()) return Write::kCached;
     for (int i = 0; i < output_count_; ++i) {

@@ -8,8 +8,8 @@
 
 namespace coll {
 
-// The pieces of a rank's input and output. Null if the rank has no input, or if its output is not
-// to be written here.
+// The pieces of a rank's input and output. Null if the rank has no input, or if the caller must not
+// write its output.
 struct RankBuffers {
   const std::byte* const* inputs = nullptr;
   std::byte* const* outputs = nullptr;
@@ -32,7 +32,7 @@ struct GroupBuffers {
 // Working memory of execute(), kept from call to call.
 class Scratch {
  public:
-  // Room for a program; takes memory only where there was less.
+  // Allocates memory for a program, unless there is enough.
   void fit(const Program& program);
 
   std::vector<const void*> inputs;

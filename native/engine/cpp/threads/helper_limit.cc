@@ -26,7 +26,7 @@ void HelperLimit::learn(int asked, int helped, const UnitTimes& times, Clock::ti
     limit_.store(std::max(1, std::min(limit, helped / 2)), std::memory_order_relaxed);
     wait_longer(now);
   } else if (asked > limit) {
-    // A helper that does not begin in time is no use, or has no core.
+    // A helper that does not begin in time has no core.
     if (helped < asked) return wait_longer(now);
     limit_.store(asked, std::memory_order_relaxed);
     pause_.store(pause_.load(std::memory_order_relaxed) / 2, std::memory_order_relaxed);

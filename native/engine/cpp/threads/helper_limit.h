@@ -7,10 +7,10 @@
 
 namespace coll {
 
-// How many helpers of a process get cores at the same time. The system may announce cores that it
-// does not give, because of a quota or other programs. So the number begins at one, and grows by
-// one with each task that had a helper more and during which no thread was suspended. It is halved
-// when threads were suspended; then it does not grow again for a time that doubles each time.
+// Learns how many helpers of a process get cores at the same time: because of a quota or other
+// programs, the system may give fewer cores than it reports. The limit begins at one. It grows by
+// one with each task that had one more helper and during which no thread was suspended. It is
+// halved when threads were suspended, and then stays for a time that doubles each time.
 class HelperLimit {
  public:
   // The longest and the shortest time that a worker of a task took for a unit.
@@ -19,10 +19,10 @@ class HelperLimit {
     Clock::duration shortest;
   };
 
-  // How many helpers to ask for a task that is worth `wanted` of them.
+  // The number of helpers for a task that could use `wanted`.
   int allowed(int wanted, Clock::time_point now) const;
-  // Called after a task for which `asked` helpers were asked and in which `helped` took part. Does
-  // nothing unless at least two were asked: a task always may have one.
+  // Called after a task that has asked for `asked` helpers and got `helped`. Does nothing if fewer
+  // than two were asked for: a task may always have one.
   void learn(int asked, int helped, const UnitTimes& times, Clock::time_point now);
 
  private:

@@ -41,8 +41,8 @@ std::uint32_t HelperThread::reserve() {
 void HelperThread::offer(std::uint32_t ticket, Job& job, int worker) {
   job_ = &job;
   worker_ = worker;
-  // Sequentially consistent, as in run(): either this sees that the helper sleeps, or the helper
-  // sees the offer before it sleeps.
+  // Sequentially consistent, as in run(): either this thread sees that the helper sleeps, or the
+  // helper sees the offer before it sleeps.
   word_.store(with_state(ticket, kOffered));
   if (is_asleep_.load()) unpark(word_);
 }
@@ -50,7 +50,7 @@ void HelperThread::offer(std::uint32_t ticket, Job& job, int worker) {
 bool HelperThread::withdraw(std::uint32_t ticket) {
   std::uint32_t word = with_state(ticket, kOffered);
   if (word_.compare_exchange_strong(word, with_state(ticket, kIdle))) return false;
-  // Another owner may already have the next ticket.
+  // The helper may already have a job of another owner, whose ticket differs.
   spin_until(tuning::kHelperSpins, [&] { return word_.load(std::memory_order_acquire) != with_state(ticket, kWorking); });
   return true;
 }
@@ -77,8 +77,8 @@ void HelperThread::run() {
   }
 }
 
-// Systems wake a thread on the core of the thread that wakes it, where it keeps the owner from
-// working, for call after call.
+// Leaves the core of the owner: systems wake a thread on the core of the waking thread, which it
+// would keep from working, call after call.
 void HelperThread::leave_core_of_owner() {
   const int core = current_core();
   if (core < 0 || core != job_->core()) return;

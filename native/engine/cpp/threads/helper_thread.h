@@ -20,13 +20,13 @@ class Job {
   ~Job() = default;
 };
 
-// A thread that does parts of jobs of different owners, one job at a time. It polls for the next
-// one for a moment after each, and then sleeps. It does not stay on the core of an owner.
+// A thread that executes parts of jobs for different owners, one job at a time. After each job it
+// polls for the next one for a moment, then sleeps. It leaves the core of an owner.
 class alignas(kCacheLinePair) HelperThread {
  public:
   // @throws std::system_error if the system refuses a thread
   HelperThread();
-  // No job may be under way.
+  // Must not be called while a job is running.
   ~HelperThread();
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
@@ -37,8 +37,8 @@ class alignas(kCacheLinePair) HelperThread {
   // Offers a job to the reserved helper, and wakes it. The job must live until `withdraw` has
   // returned.
   void offer(std::uint32_t ticket, Job& job, int worker);
-  // Waits until the helper has left the job; if it has not begun, it never will. Returns whether it
-  // took part.
+  // Waits until the helper has left the job. If the helper has not begun, it no longer can. Returns
+  // whether it took part.
   bool withdraw(std::uint32_t ticket);
 
  private:

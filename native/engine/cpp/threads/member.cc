@@ -45,7 +45,7 @@ Status Member::execute(Offer& offer, Wait wait) {
     batch_ = 0;
     is_under_way_ = true;
     offer_id_ = offer.id;
-    // Written only if it changes, because other ranks may be reading the offer.
+    // Writes only a changed value, because other ranks may be reading the offer.
     if (offer.executor != this) offer.executor = this;
     begin();
   }
@@ -75,8 +75,8 @@ void Member::begin() {
   is_announced_ = false;
 }
 
-// Publishes the arrival of this rank. Returns false if JavaScript has to wake event loops that wait
-// for it.
+// Publishes the arrival of this rank. Returns false if event loops wait for it, which JavaScript
+// must wake.
 bool Member::arrive() {
   if (has_arrived_) return true;
   has_arrived_ = true;
@@ -91,7 +91,7 @@ void Member::announce(const Offer& offer) {
   waiter_.publish_core();
 }
 
-// Written once per meeting: after this rank has left and come back, other ranks may still be
+// Must be called once per meeting: after this rank has left and come back, other ranks may still be
 // reading the first announcement.
 void Member::write(Announcement& own, const Offer& offer) {
   is_written_ = true;
@@ -113,16 +113,16 @@ void Member::write(Announcement& own, const Offer& offer) {
 // Small inputs are read from the announcements, so this meeting needs no second half.
 Status Member::execute_small(Offer& offer, Wait wait) {
   if (!is_announced_) {
-    // A rank that fails the group because of these announcements has seen all ranks arrive. Ranks
-    // that wait for arrivals then know that the failure is about this meeting.
+    // A rank that fails the group because of these announcements has seen all ranks arrive. So
+    // ranks that wait for arrivals know that the failure belongs to this meeting.
     control_.arrived->store(static_cast<std::int32_t>(meeting_), std::memory_order_release);
     announce(offer);
   }
   if (!arrive()) return Status::kNotify;
   if (!waiter_.await_all(announced(), meeting_, patience(wait))) {
     if (!waiter_.has_failed()) return Status::kWaiting;
-    // If the group failed because of this meeting's offers, all ranks have announced, and this rank
-    // finds the reason below.
+    // If the group failed because of the offers of this meeting, all ranks have announced, and the
+    // checks below find the reason.
     if (!others_have_announced()) return Status::kFailed;
   }
   fetch_inputs(offer.input_bytes());
@@ -147,8 +147,8 @@ void Member::fetch_inputs(std::size_t bytes) const {
   }
 }
 
-// Claims the lines of this rank's next announcement ahead of writing them. All ranks have read the
-// previous one in that place; the next one is likely to have an input of the same size.
+// Claims the cache lines of this rank's next announcement before it is written. All ranks have read
+// the previous announcement in that memory, and the next input probably has the same size.
 void Member::claim_next(std::size_t payload_bytes) {
   payload_bytes_[meeting_ & 1] = payload_bytes;
   const std::size_t likely = payload_bytes_[(meeting_ + 1) & 1];
@@ -200,8 +200,8 @@ void Member::execute_slices(Offer& offer, const WorkSlices& slices) {
   offer.direction.leave(begin);
 }
 
-// Claims lines of other ranks' outputs. If such an output is also an input, its lines then come
-// from the cache of its rank once, not first for reading and again for writing.
+// Claims the cache lines of other ranks' outputs. If such an output is also an input, its lines
+// then come from the cache of its rank only once, instead of once for reading and once for writing.
 void Member::claim_outputs(const Offer& offer, const Range& range) {
   const Program& program = *offer.program;
   const std::size_t size = byte_size(result_of(program.dtype, program.op));

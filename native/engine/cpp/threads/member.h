@@ -13,7 +13,7 @@
 
 namespace coll {
 
-// What became of a call.
+// The outcome of a call.
 enum class Status : int {
   kDone,
   kWaiting,    // some ranks have not arrived: check the group, and call again
@@ -25,9 +25,9 @@ enum class Status : int {
   kExpired,    // not all ranks arrived in time
 };
 
-// How long a call waits for other ranks. kBlocking: without limit, though it returns now and then.
-// kBrief: so briefly that an event loop does not notice. kPatient: with a short sleep, once brief
-// waits were in vain.
+// How long a call waits for other ranks. kBlocking: without limit, with returns now and then.
+// kBrief: too short for an event loop to notice. kPatient: with a short sleep, used after brief
+// waits were not enough.
 enum class Wait : int { kBlocking, kBrief, kPatient };
 constexpr int kWaitCount = 3;
 

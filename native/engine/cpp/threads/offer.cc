@@ -38,7 +38,7 @@ std::vector<Extent> extents_of(const Offer* const* offers, int ranks) {
   return extents;
 }
 
-// Of the extents added so far, the one that ends last, and the one that ends last among those of
+// The extent that ends last among those added so far, and the one that ends last among those of
 // other owners. If the next extent overlaps an earlier one of another owner, it overlaps one of
 // these two.
 class Furthest {
@@ -67,14 +67,14 @@ class Furthest {
   const Extent* second_ = nullptr;
 };
 
-// Elements of a whole buffer, or of a rank's block. Divides only if it must: small collectives take
-// no longer than a few divisions.
+// The number of elements of a whole buffer, or of a rank's block. Avoids divisions: small
+// collectives take no longer than a few of them.
 std::size_t length_of(const Offer& offer, bool is_block) {
   return is_block ? offer.length / static_cast<std::size_t>(offer.program->ranks) : offer.length;
 }
 
-// For two extents that overlap: first the rank whose output it is, then the rank whose memory it
-// overlaps.
+// The clash of two extents that overlap: first the rank whose output is concerned, then the rank
+// whose memory it overlaps.
 Clash clash_of(const Extent& a, const Extent& b) {
   if (a.is_output && b.is_output) return {std::min(a.rank, b.rank), std::max(a.rank, b.rank)};
   return a.is_output ? Clash{a.rank, b.rank} : Clash{b.rank, a.rank};

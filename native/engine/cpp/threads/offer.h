@@ -12,15 +12,15 @@ namespace coll {
 
 struct MessageProgram;
 
-// The memory of a rank: the pieces of its input and of its output, each in order. Empty if the rank
-// does not read, or does not write.
+// The memory of a rank: the pieces of its input and of its output, in order. Empty if the rank has
+// no input, or no output.
 struct Buffers {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
 };
 
-// What a rank brings to a collective. While it is executed, what other ranks see of it does not
-// change, and the memory it points to exists.
+// The contribution of a rank to a collective: its program and its memory. While the collective
+// runs, the fields that other ranks read do not change, and the memory exists.
 struct Offer {
   std::shared_ptr<const Program> program;
   // The same schedule for groups that exchange messages. Not needed by other groups.
@@ -36,12 +36,12 @@ struct Offer {
   // `fingerprint` must be the same on all ranks; `id` is different for every offer.
   std::uint64_t fingerprint;
   std::uint64_t id;
-  // The ids of all ranks' offers with which this one was checked and has no clash, and whether the
-  // ranks share their result. For its own rank only.
+  // The ids of all ranks' offers that were checked together with this one and have no clash, and
+  // whether the ranks share their result. Only its own rank uses this.
   std::vector<std::uint32_t> sound_with;
   bool is_shared = false;
-  // The offers with these ids, if ranks access each other's buffers directly. Each of them exists
-  // whenever it is announced.
+  // The offers with the ids in `sound_with`, if ranks access each other's buffers directly. Each of
+  // them exists whenever it is announced.
   std::vector<const Offer*> others;
   // The direction of this offer's calls. For its own rank only.
   Direction direction;
@@ -62,7 +62,7 @@ struct Offer {
 // A hash: equal for equal numbers, and almost certainly different for different ones.
 std::uint64_t fingerprint_of(const double* numbers, std::size_t count);
 
-// Whether all ranks have the same memory as output, and agreed to share it.
+// Whether all ranks have the same memory as their output, and have agreed to share it.
 bool is_one_result(const Offer* const* offers, int ranks);
 
 // A conflict between the offers of all ranks: an output that overlaps memory of another owner, or

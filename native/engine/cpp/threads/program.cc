@@ -64,7 +64,7 @@ bool are_alike(const Program& program, const Chunk& one, const Chunk& other) {
   return std::equal(ranks, ranks + one.chain.count, program.begin(other.chain));
 }
 
-// If all chunks have the same chain, makes them one chunk: small collectives would spend their time
+// Joins all chunks into one if they have the same chain: small collectives would spend their time
 // on the bounds between chunks.
 void join_chunks(Program& program) {
   const Chunk& first = program.chunks.front();

@@ -25,7 +25,7 @@ struct Range {
   std::size_t end;
 };
 
-// What is asked for, and the number of chunks into which the schedule divides it.
+// The requested collective, and the number of chunks into which the schedule divides it.
 struct Request {
   Kind kind;
   Op op;
@@ -46,10 +46,10 @@ struct Request {
   bool has_block_out() const { return kind == Kind::kReduceScatter || kind == Kind::kScatter || kind == Kind::kAllToAll; }
   bool reads(int rank) const { return (kind != Kind::kBroadcast && kind != Kind::kScatter) || rank == root; }
   bool writes(int rank) const { return (kind != Kind::kReduce && kind != Kind::kGather) || rank == root; }
-  // Whether all ranks get the same, so that one memory may hold it.
+  // Whether all ranks get the same result, so that one memory may hold it.
   bool has_one_result() const { return kind == Kind::kAllReduce || kind == Kind::kBroadcast || kind == Kind::kAllGather; }
   std::size_t block_count() const;
-  // Whether both ask for the same, even with different schedules.
+  // Whether both request the same collective, even with different schedules.
   bool asks_for_same_as(const Request& other) const {
     return kind == other.kind && op == other.op && dtype == other.dtype && ranks == other.ranks && root == other.root;
   }

@@ -18,7 +18,8 @@ struct Task {
   void* context;
   std::size_t count;
   std::size_t unit;
-  // What the task reads, and for how much of that it wakes a sleeping helper: see Thresholds.
+  // The number of bytes that the task reads, and the number of bytes for which it wakes a sleeping
+  // helper: see Thresholds.
   std::size_t bytes;
   std::size_t waking_bytes = Thresholds().waking_bytes;
 
@@ -32,7 +33,7 @@ class SharedJob final : public Job {
   explicit SharedJob(int most_workers);
 
   int most_workers() const { return most_workers_; }
-  // Divides the units of a task between workers. `is_timed`: whether to take the times of units.
+  // Divides the units of a task among the workers. `is_timed`: whether to measure units.
   void begin(const Task& task, int workers, bool is_timed);
   void work(int worker) override;
   int core() const override { return core_; }

@@ -17,8 +17,9 @@ std::size_t first_missing(const Words& words, std::uint32_t value, std::size_t r
   return rank;
 }
 
-// For the two sides of the gate: a rank that sleeps counts itself, then looks at the words; one that
-// arrives writes its word, then looks at the count. At least one of them sees the other.
+// Both sides of the gate call this. A rank that sleeps counts itself, then looks at the words; a
+// rank that arrives writes its word, then looks at the count. So at least one of them sees the
+// other.
 bool are_all_there(const Words& words, std::uint32_t value) {
   return first_missing(words, value, 0, std::memory_order_seq_cst) == words.size();
 }
@@ -58,7 +59,7 @@ void Waiter::publish_core() {
   if (shares_core()) assigned_core_.go_back();
   const int core = current_core() + 1;
   if (crowding_.is_learned()) crowding_.review(Clock::now(), is_any_on(core));
-  // Written only if it changes: other ranks read it before they wait, and a line that is not
+  // Writes only a changed value: other ranks read it before they wait, and a line that is not
   // written stays in all their caches.
   if (own_core().load(std::memory_order_relaxed) != core) own_core().store(core, std::memory_order_relaxed);
 }
@@ -73,7 +74,8 @@ void Waiter::publish(const Words& words, int rank, std::uint32_t value) {
 bool Waiter::await_all(const Words& words, std::uint32_t value, const Patience& patience) {
   if (!shares_core() && spin(words, value, patience)) return true;
   if (shares_core() && take_turns(words, value, patience)) return true;
-  // Ranks that have seen a failure may be those that arrived last.
+  // After a failure, checks all words once more: a rank that has seen the failure may be the last
+  // one to arrive.
   if (has_failed() || patience.sleep_millis == 0) return first_missing(words, value, 0) == words.size();
   return sleep(words, value, patience.sleep_millis);
 }
@@ -97,8 +99,8 @@ bool Waiter::spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t valu
   return is_there(word, value);
 }
 
-// Ranks on this core cannot arrive before they get the core. Once they have arrived, no rank needs
-// the core until the others arrive, so those are polled.
+// Lets the ranks on this core run first, since they cannot arrive without the core. Once they have
+// arrived, only ranks on other cores are awaited, and polled.
 bool Waiter::take_turns(const Words& words, std::uint32_t value, const Patience& patience) {
   std::size_t rank = 0;
   for (int turn = 0;; ++turn) {
@@ -145,8 +147,8 @@ bool Waiter::yields_briefly() {
   return false;
 }
 
-// Systems put threads that often wait for each other on the same core, where they can only take
-// turns: the rank that waits moves to another core.
+// Moves a waiting rank away from the core of the rank that it waits for: systems put threads that
+// often wait for each other on the same core, where they can only take turns.
 bool Waiter::avoid_core_of(const std::atomic<int>& other) {
   const int core = current_core() + 1;
   own_core().store(core, std::memory_order_relaxed);
@@ -162,8 +164,8 @@ bool Waiter::avoid_core_of(const std::atomic<int>& other) {
 }
 
 void Waiter::leave(int core) {
-  // Moving takes a while. Meanwhile, another waiting rank that still saw this one on its core would
-  // move away as well.
+  // Clears the published core, because moving takes a while: another waiting rank that still saw
+  // this one on its core would move away as well.
   own_core().store(0, std::memory_order_relaxed);
   leave_core(core - 1);
   own_core().store(current_core() + 1, std::memory_order_relaxed);

@@ -29,7 +29,7 @@ namespace coll {
 #if defined(__linux__)
 namespace {
 
-// The least that Linux grants.
+// The shortest time slice that Linux grants.
 constexpr std::uint64_t kShortTimeSliceNanos = 100'000;
 
 // SCHED_FLAG_RESET_ON_FORK: threads and processes that this one starts take turns as usual.
@@ -54,8 +54,8 @@ std::optional<cpu_set_t> own_cores() {
   return all;
 }
 
-// The system moves a thread at once if it may no longer use its core, and leaves it there when it
-// may use all cores again.
+// Moves this thread to a core of `some`: the system moves a thread at once if it may no longer use
+// its core, and leaves it there when it may use all cores again.
 void move_among(const cpu_set_t& some, const cpu_set_t& all) {
   if (sched_setaffinity(0, sizeof some, &some) == 0) sched_setaffinity(0, sizeof all, &all);
 }
@@ -115,7 +115,8 @@ void restore_time_slice(std::uint64_t nanos) {
   own.runtime = nanos;
   own.flags &= ~kNotInherited;
   if (syscall(SYS_sched_setattr, 0, &own, 0) == 0) return;
-  // Only a thread that may raise priorities may clear this flag.
+  // The system has refused to clear the flag, as for all threads that may not raise priorities.
+  // Keeps it.
   own.flags |= kNotInherited;
   syscall(SYS_sched_setattr, 0, &own, 0);
 }
@@ -153,7 +154,7 @@ void unpark(std::atomic<std::uint32_t>& word, Reach) { WakeByAddressAll(&word); 
 
 #else
 
-// The platform has no public call that sleeps on a word: short naps replace it.
+// Polls in short naps, because the platform has no public call that sleeps on a word.
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach) {
   const auto end = Clock::now() + std::chrono::milliseconds(millis);
   while (word.load() == seen && Clock::now() < end) std::this_thread::sleep_for(std::chrono::microseconds(50));

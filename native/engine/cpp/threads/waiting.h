@@ -11,8 +11,8 @@ void pause();
 // Takes a cache line away from other cores before it is written.
 inline void claim(const void* line) {
 #if defined(__x86_64__) && defined(__GNUC__)
-  // Compilers translate a prefetch for writing into an instruction that leaves the line shared on
-  // the oldest processors they support.
+  // Uses `prefetchw` directly: for the oldest processors that they support, compilers translate a
+  // prefetch for writing into an instruction that leaves the line shared.
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 #elif defined(__GNUC__)
   __builtin_prefetch(line, 1);
@@ -30,7 +30,7 @@ inline void fetch(const void* line) {
 #endif
 }
 
-// Lets another thread have the core.
+// Gives the core to another thread.
 void yield();
 
 // Spins until `is_done`. After `spins` polls it also yields, since the system may have suspended
@@ -58,11 +58,11 @@ std::uint64_t take_short_time_slices();
 // Restores the length that take_short_time_slices() returned.
 void restore_time_slice(std::uint64_t nanos);
 
-// Where the threads are that may sleep on a word: in this process, or in other processes that share
-// its memory.
+// Which threads may sleep on a word: those of this process, or also those of other processes that
+// share its memory.
 enum class Reach { kProcess, kHost };
 
-// Sleeps while `word` is `seen`, until unpark() or the time is over; may also return early.
+// Sleeps while `word` equals `seen`, until unpark() or the time limit; may also return early.
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach reach = Reach::kProcess);
 
 // Wakes all threads that sleep on the word.

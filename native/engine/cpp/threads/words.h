@@ -9,7 +9,7 @@
 
 namespace coll {
 
-// Reads integers one by one. Errors say which one is wrong.
+// Reads integers one by one. Its errors state the position of a wrong integer.
 class WordReader {
  public:
   WordReader(const std::int32_t* words, std::size_t count) : words_(words), count_(count) {}

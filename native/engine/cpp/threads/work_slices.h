@@ -9,7 +9,7 @@
 
 namespace coll {
 
-// As `batch_bytes`: a single batch, for callers that can pause between its units.
+// The value of `batch_bytes` for a single batch, for callers that can pause between its units.
 constexpr std::size_t kOneBatch = SIZE_MAX / 2;
 
 // How a collective is divided: into batches, one after the other; each batch into one slice per
@@ -29,11 +29,11 @@ class WorkSlices {
   std::size_t units(const Range& slice) const;
   Range unit(const Range& slice, std::size_t index) const;
 
-  // Visits the ranges of a batch that a rank executes: its own slice first, then units that other
-  // ranks have not taken yet, for example because the system suspended them. `taken` returns the
-  // counter of units taken of a rank's slice. `from_end` visits the own slice from its end, unless
-  // others take units of it. Returns false if `goes_on` returned false after a unit: the same call
-  // then visits the rest.
+  // Visits the ranges of a batch that a rank executes: its own slice first, then units of other
+  // slices that no rank has taken yet, for example because the system suspended their rank.
+  // `taken`: returns the counter of the units taken of a rank's slice.
+  // `from_end`: visits the rank's own slice from its end, unless other ranks take units of it.
+  // Returns false if `goes_on` has returned false after a unit. The same call then visits the rest.
   template <class Taken, class Visit, class GoesOn>
   bool for_each_range(std::size_t batch, int rank, bool from_end, Taken taken, Visit visit, GoesOn goes_on) const {
     if (!is_large_) {

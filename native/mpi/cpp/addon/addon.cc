@@ -36,7 +36,8 @@ void add(Napi::Object exports, const char* name) {
   exports.Set(name, Napi::Function::New<guarded<function>>(exports.Env(), name));
 }
 
-// Without the layers of node-addon-api, for calls that take less than a microsecond.
+// Adds a function without the layers of node-addon-api, for calls that take less than a
+// microsecond.
 void add_fast(Napi::Object exports, const char* name, napi_callback function) {
   napi_value value = nullptr;
   napi_create_function(exports.Env(), name, NAPI_AUTO_LENGTH, function, nullptr, &value);

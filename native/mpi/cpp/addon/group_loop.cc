@@ -7,7 +7,7 @@
 namespace coll {
 namespace {
 
-// How long a thread that ends waits for the call that uses its memory.
+// How long an ending thread waits for the call that uses its memory.
 constexpr auto kEndTime = std::chrono::seconds(2);
 
 void leave_with_thread(Engine& engine, Group& group) {

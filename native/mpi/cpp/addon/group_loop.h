@@ -11,7 +11,7 @@ namespace coll {
 // The event loop of one JavaScript thread. Knows the groups of the thread, which end with it.
 class GroupLoop final : public EventLoop {
  public:
-  // That of the calling JavaScript thread.
+  // The loop of the calling JavaScript thread.
   static std::shared_ptr<GroupLoop> of(Napi::Env env) { return EventLoop::of<GroupLoop>(env, "coll mpi"); }
 
   // Called on the JavaScript thread.

@@ -33,10 +33,10 @@ Napi::Value handle_of(Napi::Env env, std::shared_ptr<Group> group, const std::sh
   return hold_in_javascript(env, new GroupHandle{std::move(group), loop, std::move(wake)});
 }
 
-// Settles with the handle of a group, whose events call `wake`.
+// Resolves the promise with the handle of a group. The group calls `wake` when it has events.
 SettleGroup settling(const std::shared_ptr<Pending>& pending, const Napi::Value& wake) {
   const auto function = std::make_shared<Napi::FunctionReference>(Napi::Persistent(wake.As<Napi::Function>()));
-  // Destroyed when the thread ends.
+  // Node destroys the reference when the thread ends.
   function->SuppressDestruct();
   return [pending, function](const std::shared_ptr<Group>& group, const Error* error) {
     if (error != nullptr) return reject(pending, *error);

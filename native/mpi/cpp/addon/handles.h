@@ -9,14 +9,14 @@
 
 namespace coll {
 
-// What JavaScript holds of a group.
+// The JavaScript handle of a group.
 struct GroupHandle {
   std::shared_ptr<Group> group;
   std::shared_ptr<GroupLoop> loop;
   std::shared_ptr<Napi::FunctionReference> wake;
 };
 
-// What JavaScript holds of a call.
+// The JavaScript handle of a call.
 struct PlanHandle {
   std::shared_ptr<Plan> plan;
 };
@@ -26,7 +26,7 @@ Napi::Value hold_in_javascript(Napi::Env env, Held* held) {
   return Napi::External<Held>::New(env, held, [](Napi::Env, Held* dropped) { delete dropped; });
 }
 
-// The napi_* functions are called directly on paths that every collective takes.
+// Calls napi_* functions directly, because every collective takes this path.
 template <class Held>
 Held& held_by(napi_env env, napi_value handle) {
   void* held = nullptr;

@@ -47,7 +47,8 @@ struct Comm {
   std::map<int, int> sent;
 };
 
-// Returns whether it has ended; then `result` holds an error, if any.
+// A request. Its function returns whether the request has ended; `result` then holds an error, if
+// any.
 struct Request {
   std::function<bool(Result&)> poll;
 };
@@ -117,7 +118,8 @@ bool combine(Handle op, Handle type, char* from, char* into, int count) {
   }
 }
 
-// Messages are files that appear whole.
+// Writes a message as a file, under a temporary name first, so that readers see only complete
+// files.
 void post(const std::string& box, const std::string& name, const void* data, std::size_t bytes) {
   mkdir((folder + "/" + box).c_str(), 0700);
   const std::string begun = folder + "/" + box + "/." + name;
@@ -143,7 +145,8 @@ bool take(const std::string& path, Bytes& bytes) {
 
 std::string box_of(const Comm& comm, int to) { return comm.name + "-to-" + std::to_string(to); }
 
-// What this rank sends to and expects from each other rank in one collective, and what it does with all it got.
+// The messages that this rank sends to and expects from each other rank in one collective, and the
+// function that uses them once all have arrived.
 class Exchange {
  public:
   explicit Exchange(Comm& comm) : comm_(comm), call_(comm.collectives++), got_(comm.members.size()) {}
@@ -212,7 +215,7 @@ Result fold(Exchange& exchange, void* into, int count, Handle type, Handle op) {
   return copy(total, into, bytes);
 }
 
-// The nth message of a sender to this rank, by its number, which is also the order in which it is received.
+// A message of a sender to this rank. Its number determines the order in which it is received.
 struct Letter {
   int number;
   int source;
@@ -250,7 +253,7 @@ void tell(const Letter& letter, void* status) {
   result->internal[0] = static_cast<int>(letter.bytes);
 }
 
-// Blocks, as MPI_Comm_split does.
+// Executes an exchange at once and blocks, as MPI_Comm_split does.
 void finish_now(Exchange& exchange) {
   while (!exchange.poll()) usleep(200);
 }
@@ -324,7 +327,7 @@ int MPI_Init_thread(int*, char***, int required, int* provided) {
 }
 
 int MPI_Finalize() {
-  // Nobody ends before all have come.
+  // No rank ends before all ranks have called MPI_Finalize.
   Exchange exchange(*world);
   exchange.send_all(nullptr, 0);
   exchange.expect_all();

@@ -5,9 +5,10 @@
 
 namespace coll {
 
-// How a thread waits between two looks at MPI. MPI libraries spin, which takes the core from ranks that share it.
+// How a thread waits between two polls of MPI. MPI libraries spin, which takes the core from ranks
+// that share it.
 struct WaitingPolicy {
-  // Looks before the thread offers its core to others, and before it sleeps between looks.
+  // The number of polls before the thread yields its core, and before it sleeps between polls.
   int spins = 50;
   int yields = 2000;
 
@@ -30,7 +31,7 @@ class Backoff {
     nanosleep(&nap, nullptr);
   }
   void reset() { looks_ = 0; }
-  // Whether it is time for something that costs as much as several looks.
+  // Whether it is time for work that costs as much as several polls.
   bool is_due() const { return looks_ % 16 == 0 || looks_ > policy_.yields; }
 
  private:

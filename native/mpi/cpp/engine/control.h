@@ -12,7 +12,7 @@ namespace coll {
 
 using Bytes = std::vector<std::byte>;
 
-// What ranks of a group tell each other beside their collectives.
+// The messages between ranks of a group other than their collectives.
 enum class Note { kFailure = 1, kQuery, kArrived, kLeft, kPost };
 
 struct Received {
@@ -21,15 +21,15 @@ struct Received {
   Bytes bytes;
 };
 
-// The notes of one rank, over a communicator of their own.
+// Sends and receives the notes of one rank, over a communicator of their own.
 class Control {
  public:
   Control(Mpi& mpi, MpiHandle comm) : mpi_(mpi), comm_(comm) {}
 
   void send(int to, Note note, Bytes bytes);
-  // The next note that has come as a whole.
+  // The next note that has arrived completely.
   std::optional<Received> receive();
-  // Ends sending what has been sent. Returns whether all of it has gone.
+  // Makes progress on the notes that are being sent. Returns whether all of them were sent.
   bool flush();
 
  private:
@@ -40,7 +40,7 @@ class Control {
 
   Mpi& mpi_;
   MpiHandle comm_;
-  // Lists, because MPI keeps the addresses of requests.
+  // Kept in lists, because MPI keeps the addresses of requests.
   std::list<Outgoing> outgoing_;
   std::optional<Received> incoming_;
   MpiRequest incoming_request_{};

@@ -14,10 +14,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How often the thread of MPI reads notes while nothing is under way, and looks whether the JavaScript threads that own
-// MPI still do. It may be bound to their core, so that each look interrupts them.
+// The interval at which the idle thread of MPI reads notes and checks whether JavaScript threads
+// still own MPI. The thread may be bound to their core, so each check interrupts them.
 constexpr microseconds kIdleRest = milliseconds(10);
-// The longest stay in one native call, so that the JavaScript thread can be ended.
+// The longest time in one native call, so that the JavaScript thread can be ended.
 constexpr auto kLongestWait = milliseconds(50);
 constexpr auto kOwnershipTime = milliseconds(500);
 constexpr auto kOwnershipRest = microseconds(100);
@@ -25,7 +25,7 @@ constexpr auto kFlushTime = milliseconds(1000);
 
 }  // namespace
 
-// The ownership of a JavaScript thread.
+// The ownership of MPI by a JavaScript thread.
 class Engine::Claim {
  public:
   explicit Claim(Engine& engine) : engine_(engine) {
@@ -40,7 +40,7 @@ class Engine::Claim {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
-  // Lets another JavaScript thread that waits have its turn.
+  // Gives MPI to another JavaScript thread that waits for it.
   void take_turns() {
     if (engine_.claims_ <= 1) return;
     engine_.ownership_.unlock();
@@ -241,7 +241,8 @@ void Engine::own(const std::function<void()>& use) {
 void Engine::finalize() {
   if (!is_started_ || is_finalized_) return;
   for (const auto& group : groups_) group->leave();
-  // MPI would wait for the other ranks as well, but without rest, and would complain about notes that nobody has read.
+  // Waits for the other ranks here. MPI would wait as well, but without pauses, and would complain
+  // about unread notes.
   Backoff backoff(policy_);
   const auto until = Clock::now() + kFlushTime;
   for (bool is_waiting = true; is_waiting; backoff.pause()) {
@@ -285,7 +286,7 @@ bool Engine::finalize_at_exit(double seconds) {
   return state->changed.wait_for(lock, microseconds(static_cast<std::int64_t>(seconds * 1e6)), is_done);
 }
 
-// Not by a timed mutex, whose waiting by a clock older distributions lack.
+// Polls instead of using a timed mutex, which needs functions that older distributions lack.
 bool Engine::try_to_own() {
   const auto until = Clock::now() + kOwnershipTime;
   while (!ownership_.try_lock()) {
@@ -297,7 +298,7 @@ bool Engine::try_to_own() {
 
 void Engine::abort_at_exit(int code) {
   exit_code_ = code;
-  // From here on JavaScript's memory may go away, so nothing moves any more.
+  // Stops all collectives, because JavaScript's memory may be freed from here on.
   if (!try_to_own()) return;
   stop();
   ownership_.unlock();

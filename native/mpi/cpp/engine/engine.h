@@ -29,26 +29,27 @@ struct Facts {
   std::vector<std::string> hosts;
 };
 
-// MPI of this process. One thread at a time owns it: a thread of its own, which moves on all groups, or a JavaScript
-// thread that makes a call and moves on all groups while it waits, because handing a call to another thread takes longer
-// than a small collective.
+// The MPI of this process. One thread owns it at a time: the thread of this engine, which makes
+// progress on all groups, or a JavaScript thread that makes a call and makes progress on all groups
+// while it waits. Handing a call to another thread would take longer than a small collective.
 class Engine {
  public:
   // Never destroyed: a waiting condition variable would keep the process from exiting.
   static Engine& the();
 
-  // Opens the library, once. Throws an Error that says why there is none.
+  // Opens the library at the first call. Throws an Error with the reason if that fails.
   const Facts& load(const std::string& path);
   const Facts& facts() const { return facts_; }
   Mpi& mpi() { return *mpi_; }
   const Types& types() const { return *types_; }
 
-  // Has the thread of MPI work on a task until it is done.
+  // Gives a task to the thread of MPI, which executes it to its end.
   void submit(std::unique_ptr<Task> task);
 
-  // Moves a call on for at most so many microseconds, and then leaves it to the thread of MPI.
+  // Executes a call for at most that many microseconds, and then leaves it to the thread of MPI.
   Status begin(Group& group, std::shared_ptr<const Plan> plan, double millis, bool is_checked, int patience_micros);
-  // Moves a call on until it ends; returns kPending after a while, so that a JavaScript thread can be ended.
+  // Executes a call until it ends. Returns kPending after a while, so that a JavaScript thread can
+  // be ended.
   Status begin_and_wait(Group& group, std::shared_ptr<const Plan> plan, double millis, bool is_checked);
   Status wait(Group& group);
   // Runs a function while this thread owns MPI.
@@ -91,7 +92,8 @@ class Engine {
 
   // Held by the owner of MPI.
   std::mutex ownership_;
-  // JavaScript threads that own MPI or wait for it, before which its own thread stands back.
+  // The number of JavaScript threads that own MPI or wait for it. They take precedence over the
+  // thread of MPI.
   std::atomic<int> claims_{0};
   std::vector<std::shared_ptr<Group>> groups_;
   std::list<std::unique_ptr<Task>> tasks_;

@@ -8,7 +8,7 @@
 namespace coll {
 namespace {
 
-// How long the others have to say how far they are.
+// The time for other ranks to report how many calls they have begun.
 constexpr auto kAnswerTime = std::chrono::milliseconds(250);
 
 std::uint64_t hash_of(const Plan& plan) {
@@ -104,7 +104,7 @@ bool Group::compare() {
 
 void Group::end(Status status) {
   status_ = status;
-  // There is no way to cancel a collective: its memory stays MPI's.
+  // MPI cannot cancel a collective, so its memory stays in MPI's use.
   if (is_under_way_) is_abandoned_ = true;
   plan_.reset();
   if (is_awaited && wake) wake();
@@ -200,8 +200,8 @@ void Group::leave() {
   is_closed_ = true;
   if (is_cut_) return;
   try {
-    // Also after a failure, of which a rank may not know, and to those that have left: all wait for this note before they
-    // free the communicators.
+    // Sent after a failure, too, of which a rank may not know, and to ranks that have left: all
+    // ranks wait for this note before they free the communicators.
     for (int rank = 0; rank < size_; ++rank) {
       if (rank != rank_) control_.send(rank, Note::kLeft, encode(arrived_));
     }

@@ -19,15 +19,16 @@ using Clock = std::chrono::steady_clock;
 
 enum class Status { kDone, kFailed, kDisagreed, kPending };
 
-// A group's communicators: one for data; one for fingerprints, so that these meet even if calls differ; one for notes.
+// The communicators of a group: one for data, one for notes, and one for fingerprints, which are
+// compared even if the calls differ.
 struct Comms {
   MpiHandle data;
   MpiHandle check;
   MpiHandle control;
 };
 
-// One rank of a group. It executes one call at a time: compares it with the other ranks' if it is new, then moves the
-// data. All functions require that the thread owns MPI.
+// One rank of a group. It executes one call at a time: compares a new call with those of the other
+// ranks, then transfers the data. The calling thread must own MPI.
 class Group {
  public:
   Group(Mpi& mpi, const Types& types, Comms comms, int rank, int size);
@@ -38,35 +39,37 @@ class Group {
 
   // Begins a call, which the next step starts. `millis`: its timeout, 0 for none. `is_checked`: compares it even if it is known.
   void begin(std::shared_ptr<const Plan> plan, double millis, bool is_checked);
-  // Moves the call on. `is_due`: also reads notes and looks at the clock.
+  // Makes progress on the call. `is_due`: also reads notes and checks the deadline.
   void step(bool is_due);
   Status status() const { return status_; }
   // What each rank announced, if the call's status is kDisagreed.
   const std::vector<double>& announcements() const { return announcements_; }
-  // Whether the call that has ended left memory to MPI for good.
+  // Whether MPI still uses memory of the call that has ended, and will for good.
   bool keeps_memory() const { return is_abandoned_; }
 
   const std::optional<Failure>& failure() const { return failure_; }
-  // Ends the group with this failure, unless it has failed before, and tells the others if wanted.
+  // Ends the group with this failure, unless it has failed before. `tells`: sends the failure to
+  // the other ranks.
   void fail(Failure failure, bool tells = true);
   // Leaves the group. Sends the number of calls that this rank has made to the other ranks.
   void leave();
-  // Makes no more calls of MPI, which has ended or is about to.
+  // From now on makes no calls of MPI, which has ended or is about to.
   void cut();
 
   void post(int to, Bytes bytes) {
     if (!is_cut_) control_.send(to, Note::kPost, std::move(bytes));
   }
-  // Posts of other ranks, and notes that a rank has left, in the order in which they came.
+  // Posts of other ranks, and notes that a rank has left, in order of arrival.
   std::deque<Received> events;
-  // Whether a program waits for posts, so that the group looks for them often.
+  // Whether a program waits for posts. If so, the group polls for them often.
   bool is_listening = false;
-  // Called when there is something for the program: events, or the end of a call that it does not wait for.
+  // Called when there are events, or when a call has ended that no thread waits for.
   std::function<void()> wake;
   bool is_awaited = false;
 
   bool is_busy() const { return status_ == Status::kPending || is_listening; }
-  // Whether nothing of this group can come any more. A call that has failed may still use the communicators.
+  // Whether no more messages of this group can arrive. A failed call may still use the
+  // communicators.
   bool is_over();
   bool can_be_freed() const { return !failure_; }
   void free_comms();
@@ -110,12 +113,13 @@ class Group {
 
   double millis_ = 0;
   Clock::time_point deadline_{};
-  // Set while the others are asked how far they are: by rank, the number of calls begun, -1 if unknown.
+  // Set while the other ranks are asked for the number of calls that they have begun; -1 for ranks
+  // whose number is unknown.
   std::optional<Clock::time_point> asked_until_;
   std::vector<std::int64_t> arrivals_;
 
   std::optional<Failure> failure_;
-  // The number of calls that ranks which have left had made; -1 for others.
+  // The number of calls of each rank that has left; -1 for the others.
   std::vector<std::int64_t> left_;
   bool is_closed_ = false;
   bool is_cut_ = false;

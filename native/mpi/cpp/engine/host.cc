@@ -17,16 +17,16 @@ cpu_set_t usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof cores, &cores) == 0) return cores;
-  // A machine with more cores than a set has room for.
+  // Falls back to this number on a machine with more cores than a cpu_set_t has room for.
   const unsigned count = std::min<unsigned>(std::max(std::thread::hardware_concurrency(), 1u), CPU_SETSIZE);
   for (unsigned core = 0; core < count; ++core) CPU_SET(core, &cores);
   return cores;
 }
 
-// The name of a host, and a zero.
+// The name of a host, with its terminating zero.
 using HostName = std::array<char, HOST_NAME_MAX + 1>;
 
-// Gathers what each rank of the communicator passes, by rank.
+// Gathers a value of each rank of the communicator, by rank.
 template <class Value>
 std::vector<Value> gather_all(Mpi& mpi, MpiHandle comm, const Value& own) {
   std::vector<Value> all(static_cast<std::size_t>(mpi.size(comm)));

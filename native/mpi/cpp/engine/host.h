@@ -13,9 +13,9 @@ struct Host {
   int cores;
 };
 
-// For the start: blocks until all ranks have called it.
+// Blocks until all ranks have called it. Used at the start.
 Host find_host(Mpi& mpi);
-// The name of each rank's host, by rank. For the start, too.
+// The name of each rank's host, by rank. Blocks in the same way.
 std::vector<std::string> find_host_names(Mpi& mpi);
 
 }  // namespace coll

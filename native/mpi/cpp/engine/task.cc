@@ -57,7 +57,7 @@ class Grouping : public Task {
     }
     if (!mpi.test(request_)) return false;
     if (stage_ == Stage::kMeeting) {
-      // MPI has no split that does not block, but all ranks have come to this point.
+      // MPI has no split that does not block, but at this point all ranks are ready for it.
       base_ = mpi.split(parent_->comms().check, color_, key_);
       if (color_ < 0) return true;
       owned_ = base_;

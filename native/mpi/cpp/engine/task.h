@@ -11,15 +11,17 @@ namespace coll {
 
 class Engine;
 
-// Work of the thread of MPI that is no collective of a group. Tasks of one communicator run one after the other.
+// Work of the thread of MPI other than collectives, such as making a group. Tasks of one
+// communicator run one after the other.
 class Task {
  public:
   virtual ~Task() = default;
   // The communicator that the task uses, 0 for none.
   virtual MpiHandle comm(Engine& engine) const = 0;
-  // Moves the task on. Returns whether it is done. Throws an Error if it cannot be.
+  // Makes progress on the task. Returns whether it is done. Throws an Error if the task fails.
   virtual bool step(Engine& engine) = 0;
-  // Called once, by the thread of MPI: with the reason if the task has failed.
+  // Called once, by the thread of MPI, when the task has ended. `error`: the reason if it has
+  // failed, otherwise null.
   virtual void settle(const Error* error) = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace coll {
 namespace {
 
-// Below the limit of MPI's counts, and a whole number of anything.
+// The most elements per call: below the limit of MPI's counts, and a power of two.
 constexpr std::size_t kMostCount = std::size_t{1} << 30;
 constexpr std::size_t kMostBlock = (std::size_t{1} << 31) - 1;
 
@@ -64,7 +64,7 @@ void Transfer::prepare(const Plan& plan, int rank, int size, Scratch& scratch) {
 void Transfer::prepare_reduction(Scratch& scratch) {
   const bool is_whole = plan_->inputs.size() == 1 && plan_->outputs.size() == 1;
   if (!writes()) {
-    // A rank without a result only sends.
+    // A rank without a result only sends its input.
     if (plan_->inputs.size() == 1 && !is_converted()) {
       from_ = plan_->inputs[0].data;
       return;

@@ -14,15 +14,16 @@ struct Scratch {
   std::vector<std::byte> output;
 };
 
-// Moves the data of one call: buffers in several segments are joined, all else is passed to MPI where it is. Long
-// buffers of all-reduce, reduce and broadcast are passed in several calls, because MPI counts in 32 bits.
+// Transfers the data of one call. Joins buffers in several segments; other buffers are passed to
+// MPI where they are. Long buffers of all-reduce, reduce and broadcast are passed in several calls,
+// because MPI counts in 32 bits.
 class Transfer {
  public:
-  // Takes the memory of the call, and copies what cannot be passed as it is.
+  // Prepares the buffers of the call, and copies those that cannot be passed as they are.
   void prepare(const Plan& plan, int rank, int size, Scratch& scratch);
   // Starts MPI's next call. False if none is left.
   bool start_next(Mpi& mpi, const Types& types, MpiHandle comm, MpiRequest& request);
-  // Divides means and copies results to where they belong, once no call is left.
+  // After the last call of MPI: divides means and copies results to their final memory.
   void finish();
 
  private:
@@ -39,7 +40,8 @@ class Transfer {
   int size_ = 1;
   const void* from_ = nullptr;
   std::byte* into_ = nullptr;
-  // The dtype on the wire. That of the result for the mean of integers, so that their sum does not wrap around.
+  // The dtype that is transferred. For a mean of integers it is the dtype of the result, so that
+  // their sum does not wrap around.
   DType dtype_ = DType::kFloat32;
   std::size_t begun_ = 0;
   std::size_t count_ = 0;

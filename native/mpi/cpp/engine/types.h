@@ -5,7 +5,8 @@
 
 namespace coll {
 
-// Up to so many elements, all ranks get the same NaN: libraries use the same algorithms for all reductions then.
+// Up to this number of elements, libraries use the same algorithm for all reductions, so that all
+// ranks get the same NaN.
 constexpr std::size_t kFewElements = 512;
 
 // MPI's handles for dtypes and for the reductions of each dtype.
@@ -14,7 +15,7 @@ class Types {
   explicit Types(Mpi& mpi);
 
   MpiHandle type(DType dtype) const { return types_[static_cast<int>(dtype)]; }
-  // For `count` elements. A mean is a sum here.
+  // The reduction for `count` elements. A mean is a sum here.
   MpiHandle op(DType dtype, Op op, std::size_t count) const {
     const auto& ops = count <= kFewElements ? few_ops_ : ops_;
     return ops[static_cast<int>(dtype)][static_cast<int>(op)];

@@ -4,8 +4,9 @@
 
 #include "library.h"
 
-// What differs between the binary interfaces of MPI. No mpi.h is included: the library is chosen when the program runs.
-// Open MPI names its objects by the addresses of symbols, MPICH by 32-bit numbers, MPI 5.0 by small pointers.
+// The differences between the binary interfaces of MPI. No mpi.h is included, because the library
+// is chosen at run time. Open MPI identifies its objects by the addresses of symbols, MPICH by
+// 32-bit numbers, MPI 5.0 by small pointers.
 namespace coll {
 
 // The element types that are passed to MPI, and its own reductions.
@@ -68,7 +69,8 @@ struct MpichAbi {
   }
 };
 
-// Chapter 20 of MPI 5.0. Tested on a double only: no library here has it.
+// The standard interface, chapter 20 of MPI 5.0. Tested only with a double, because no library on
+// the test machines has it.
 struct StandardAbi {
   using Handle = void*;
   static constexpr const char* kName = "MPI 5.0";

@@ -7,7 +7,7 @@ namespace coll {
 // A shared library. It is never closed, because it has threads and exit handlers of its own.
 struct Library {
   void* handle = nullptr;
-  // Why it was chosen, as a phrase; then its file.
+  // The reason for its choice, as a phrase; then its file.
   std::string how;
   std::string path;
 };
@@ -15,7 +15,8 @@ struct Library {
 // Null if there is no such symbol.
 void* find_symbol(const Library& library, const char* name);
 
-// Keeps this addon loaded: Node would unload it with the last thread that has loaded it, even while its own thread runs.
+// Keeps this addon loaded. Node would unload it with the last thread that has loaded it, even while
+// the addon's own thread runs.
 void stay_loaded();
 
 // The MPI library of this process. `environment` is the value of COLL_MPI_LIB, or empty. Order: that file, a library

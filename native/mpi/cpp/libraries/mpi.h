@@ -21,15 +21,15 @@ extern const void* const kInPlace;
 
 using MpiFunction = void (*)(void* in, void* inout, int* count, void* type);
 
-// Where a message comes from, its tag and its bytes.
+// The sender, tag and size of a message.
 struct Envelope {
   int source;
   int tag;
   int bytes;
 };
 
-// The functions of MPI that this addon calls, the same for all binary interfaces. Only one thread may be in a call at a
-// time. All throw an Error with MPI's own text if MPI reports one.
+// The functions of MPI that this addon calls, independent of the binary interface. Only one thread
+// may be in a call at a time. All throw an Error with MPI's own text if MPI reports one.
 class Mpi {
  public:
   virtual ~Mpi() = default;
@@ -70,7 +70,7 @@ class Mpi {
 
   virtual void isend(const void* data, int bytes, int to, int tag, MpiHandle comm, MpiRequest& request) = 0;
   virtual void ireceive(void* data, int bytes, int from, int tag, MpiHandle comm, MpiRequest& request) = 0;
-  // Whether a message has come; then fills the envelope.
+  // Whether a message has arrived. If so, fills the envelope.
   virtual bool iprobe(MpiHandle comm, Envelope& envelope) = 0;
   // Whether the request has ended. Makes progress on all requests.
   virtual bool test(MpiRequest& request) = 0;

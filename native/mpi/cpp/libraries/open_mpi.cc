@@ -4,7 +4,8 @@ namespace coll {
 namespace {
 
 constexpr const char* kVariable = "coll_libnbc_iallreduce_algorithm";
-// Values of the variable. By itself, the library chooses an algorithm that is fast for short buffers.
+// Values of the variable. With 0, the library chooses an algorithm by itself, which is fast for
+// short buffers.
 constexpr int kByItself = 0;
 constexpr int kReduceScatterAllGather = 3;
 constexpr std::size_t kLongBytes = 32768;
@@ -42,7 +43,7 @@ void OpenMpi::init() {
     variable_ = nullptr;
     return;
   }
-  // A user's own choice stands. Writing tells whether this release lets the variable be set.
+  // Keeps a choice of the user. Writing the variable shows whether this release allows it.
   if (tools_.read(variable_, &algorithm_) != 0 || algorithm_ != kByItself || tools_.write(variable_, &algorithm_) != 0) close_variable();
 }
 

@@ -31,7 +31,7 @@ class OpenMpi : public MpiOf<OpenMpiAbi> {
 
   Tools tools_;
   bool has_tools_ = false;
-  // The variable; null if it is not to be set.
+  // The variable; null if it must not be set.
   void* variable_ = nullptr;
   int algorithm_ = 0;
 };

@@ -48,7 +48,8 @@ std::string file_of(void* symbol) {
 }
 
 bool open(Library& library, const char* file) {
-  // Global, because profiling tools look for the symbols, and plug-ins of old releases as well.
+  // Loads the symbols globally, because profiling tools look for them, and plug-ins of old releases
+  // as well.
   library.handle = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
   if (library.handle == nullptr) return false;
   void* const proof = dlsym(library.handle, kProof);
@@ -57,8 +58,9 @@ bool open(Library& library, const char* file) {
   return true;
 }
 
-// UCX would take the signal by which WebAssembly reports accesses out of bounds, and replaces functions that manage
-// memory; it needs neither here. Whoever sets the variables decides.
+// Stops UCX from handling the signal by which WebAssembly reports accesses out of bounds, and from
+// replacing functions that manage memory. Neither is needed here. Variables that the user has set
+// stay as they are.
 void prepare_environment() {
   setenv("UCX_ERROR_SIGNALS", "", 0);
   setenv("UCX_MEM_EVENTS", "n", 0);

@@ -7,7 +7,8 @@
 
 #include "../../../engine/cpp/kernels/half.h"
 
-// The loops are compiled for wider vectors, too, and the loader picks what the processor has.
+// The loops are compiled for wider vectors as well, and the loader picks those that the processor
+// supports.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COLL_VECTORIZED __attribute__((target_clones("avx2", "default")))
 #else
@@ -99,7 +100,7 @@ COLL_VECTORIZED void reduce_to_one_nan(void* in, void* inout, int* count, void*)
   }
 }
 
-// Unsigned, because sums and products of integers wrap around.
+// Combines integers as unsigned numbers, because sums and products wrap around.
 template <class T, class Combine>
 COLL_VECTORIZED void reduce_integers(void* in, void* inout, int* count, void*) {
   const auto* const from = static_cast<const T*>(in);
@@ -144,7 +145,8 @@ template <class T>
 Reduction reduction_of_integers(Op op) {
   if (op == Op::kMin) return reduce_integers<T, Min>;
   if (op == Op::kMax) return reduce_integers<T, Max>;
-  // MPI's own sums and products of wider types wrap around; those of 8 and 16 bits do not where Open MPI has AVX.
+  // MPI's own sums and products of wider types wrap around; with AVX, those of Open MPI for 8 and
+  // 16 bits do not.
   if constexpr (sizeof(T) > 2) return nullptr;
   using Wrapping = std::make_unsigned_t<T>;
   return op == Op::kProduct ? reduce_integers<Wrapping, Product> : reduce_integers<Wrapping, Sum>;

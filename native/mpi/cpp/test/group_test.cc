@@ -49,7 +49,7 @@ TEST(Groups, joinSegmentsAndCutResults) {
 
 TEST(Groups, meansOfIntegersAreWrittenAsFloats) {
   EXPECT_EQ(in_group(2, [](Group& group) {
-    // The sum of both wraps around in 32 bits.
+    // The sum of the ranks' values wraps around in 32 bits.
     std::vector<std::int32_t> own(5, (1 << 30) + group.rank());
     std::vector<double> into(5);
     const auto plan = plan_of(Kind::kAllReduce, Op::kMean, DType::kInt32, 5, {segment_of(own)}, {segment_of(into)});
@@ -67,7 +67,7 @@ TEST(Groups, meansOfIntegersAreWrittenAsFloats) {
 
 TEST(Groups, halfTypesMayBeSentAsFloat32) {
   EXPECT_EQ(in_group(3, [](Group& group) {
-    // 2048 + 1 + 1: rounded at each step 2048, rounded once 2050.
+    // 2048 + 1 + 1 is 2050 if it is rounded once, and 2048 if it is rounded at each step.
     std::vector<std::uint16_t> own = {static_cast<std::uint16_t>(group.rank() == 0 ? 0x6800 : 0x3c00)};
     for (const bool is_wide : {false, true}) {
       std::vector<std::uint16_t> into(1);
@@ -126,7 +126,7 @@ TEST(Groups, nameTheRankThatDidNotArrive) {
     Floats own(1);
     if (run(group, sum_of(own)) != Status::kDone) return false;
     if (group.rank() == 2) {
-      // Its thread of MPI answers, and learns of the failure.
+      // Its thread of MPI answers the other ranks, and learns of the failure.
       while (true) {
         bool has_failed = false;
         Engine::the().own([&] { has_failed = group.failure().has_value(); });
@@ -138,7 +138,7 @@ TEST(Groups, nameTheRankThatDidNotArrive) {
     const Failure& failure = *group.failure();
     return failure.reason == Reason::kDeadline && failure.ranks == std::vector<int>{2} && failure.text == "did not arrive at the call";
   };
-  // A rank that the system stops for a quarter of a second is named, too.
+  // Accepts that a rank which the system stops for a quarter of a second is named as well.
   std::string problem = in_group(3, check);
   for (int again = 0; again < 5 && !problem.empty(); ++again) problem = in_group(3, check);
   EXPECT_EQ(problem, "");
@@ -156,7 +156,7 @@ TEST(Groups, splitByColorAndKey) {
   EXPECT_EQ(in_ranks(3, [] {
     const int rank = started_engine().facts().rank;
     const auto whole = open_group();
-    // Rank 1 takes no part, and the others change places.
+    // Rank 1 takes no part, and the other ranks change their order.
     const auto part = split_group(whole, rank == 1 ? -1 : 0, -rank);
     bool is_right = rank == 1 ? part == nullptr : part->size() == 2 && part->rank() == (rank == 2 ? 0 : 1);
     if (part) {
@@ -188,7 +188,7 @@ TEST(Groups, deliverPostsInTheirOrder) {
   }), "");
 }
 
-// Threads of JavaScript take turns, and the thread of MPI continues what nobody waits for.
+// Threads of JavaScript take turns, and the thread of MPI continues calls that no thread waits for.
 TEST(Groups, ofSeveralThreadsAreMovedOnTogether) {
   EXPECT_EQ(in_ranks(2, [] {
     started_engine();
@@ -202,7 +202,7 @@ TEST(Groups, ofSeveralThreadsAreMovedOnTogether) {
           Floats own = {static_cast<float>(group.rank() + round)};
           const auto plan = sum_of(own);
           if (i == 0) {
-            // Not waited for: the thread of MPI ends it.
+            // No thread waits for this call: the thread of MPI completes it.
             Status status = Engine::the().begin(group, plan, 20'000, false, 0);
             while (status == Status::kPending) {
               std::this_thread::yield();

@@ -26,7 +26,7 @@ constexpr unsigned kLongestSeconds = 120;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
   }
-  // Not the parent's exit handlers.
+  // Skips the exit handlers of the parent process.
   _exit(is_right ? 0 : 1);
 }
 

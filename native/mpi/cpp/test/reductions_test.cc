@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// What MPI calls: inout[i] = in[i] op inout[i].
+// Calls the reduction as MPI does: inout[i] = in[i] op inout[i].
 template <class T>
 std::vector<T> reduced(Reduction reduction, std::vector<T> in, std::vector<T> inout) {
   int count = static_cast<int>(in.size());
@@ -22,7 +22,7 @@ std::vector<T> reduced(Reduction reduction, std::vector<T> in, std::vector<T> in
   return inout;
 }
 
-// The element-wise results of an operation whose loop has vectors and a rest.
+// The results for a length that fills vectors and leaves a rest.
 template <class T>
 void expect_like(DType dtype, Op op, T (*expected)(T, T), const std::vector<T>& values) {
   std::vector<T> in, inout, wanted;
@@ -167,7 +167,7 @@ TEST(Reductions, halfTypesAreWidenedAndRoundedOnce) {
     widen(dtype, back.data(), halves.data(), halves.size());
     EXPECT_EQ(back, values);
   }
-  // Divided before it is rounded: the sum is above the largest float16.
+  // The value is divided before it is rounded: the sum is above the largest float16.
   const float sum = 80'000;
   std::uint16_t mean = 0;
   narrow(DType::kFloat16, &mean, &sum, 1, 4);

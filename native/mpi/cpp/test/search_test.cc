@@ -20,7 +20,7 @@ std::string refusal_of(const std::string& file) {
   return "";
 }
 
-// In processes of their own, because a library that has been opened stays open.
+// Runs in processes of its own, because a library that has been opened stays open.
 TEST(Search, aFileThatIsNotThereIsNamed) {
   EXPECT_EQ(in_ranks(1, [] {
     const std::string message = refusal_of("/nowhere/libmpi.so");

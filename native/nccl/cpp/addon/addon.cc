@@ -43,7 +43,7 @@ Napi::Value configure(const Napi::CallbackInfo& info) {
 // onStuck(listener): void
 Napi::Value on_stuck(const Napi::CallbackInfo& info) {
   const auto listener = std::make_shared<Napi::FunctionReference>(Napi::Persistent(info[0].As<Napi::Function>()));
-  // Destroyed when the thread ends.
+  // Node destroys the reference when the thread ends.
   listener->SuppressDestruct();
   the_runtime().scheduler.on_stuck([loop = ThreadLoop::of(info.Env()), listener](const std::string& message) {
     loop->send([listener, message](Napi::Env env) { listener->Call({Napi::String::New(env, message)}); });

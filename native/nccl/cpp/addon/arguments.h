@@ -36,7 +36,7 @@ std::uint64_t address_of(const Napi::Value& bigint);
 // The bytes of a view. The result keeps the view from being collected.
 HostMemory memory_of(const Napi::Value& view);
 
-// A handle of device memory; null once freed.
+// A handle of device memory. It holds null once the memory was freed.
 Napi::Value handle_of(Napi::Env env, SharedAllocation allocation);
 // Throws if the memory was freed.
 SharedAllocation allocation_of(const Napi::Value& handle);

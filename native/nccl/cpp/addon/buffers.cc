@@ -95,7 +95,8 @@ Napi::Value allocate_host(const Napi::CallbackInfo& info) {
     const std::string what = std::to_string(bytes) + " bytes of pinned memory";
     runtime.driver.require(runtime.driver.allocate_host(&made, std::max<std::size_t>(bytes, 1), cuda::kHostPortable), what.c_str());
     runtime.counts.host_bytes += static_cast<long>(bytes);
-    // Freeing it waits for all devices, and must not happen while a collective is under way.
+    // Freeing pinned memory waits for all devices, and must not happen while a collective is
+    // running.
     *memory = std::shared_ptr<std::byte>(static_cast<std::byte*>(made), [&runtime, bytes](std::byte* old) {
       runtime.counts.host_bytes -= static_cast<long>(bytes);
       runtime.scheduler.submit_blocking_chore([&runtime, old] {
@@ -119,7 +120,7 @@ Napi::Value free_host(const Napi::CallbackInfo& info) {
   Napi::ArrayBuffer memory = info[0].As<Napi::ArrayBuffer>();
   if (memory.IsDetached()) return info.Env().Undefined();
   if (memory.ByteLength() > 0 && the_runtime().find_host(static_cast<std::byte*>(memory.Data()), 1) == nullptr) throw invalid("this memory was not allocated by allocateHost");
-  // Its memory is freed when the detached block is collected, which is soon.
+  // The memory is freed soon, when the detached block is collected.
   memory.Detach();
   return info.Env().Undefined();
 }

@@ -22,7 +22,7 @@ void OpenedCliques::add(const std::shared_ptr<Clique>& clique) {
 void OpenedCliques::end() {
   if (cliques_.empty() || syscall(SYS_gettid) == getpid()) return;
   const Failure failure{FailureKind::kAborted, 0, "the thread that opened it has ended"};
-  // All of them before waiting, since their ends may wait for each other.
+  // Fails all cliques before waiting for any, since their ends may wait for each other.
   for (const std::shared_ptr<Clique>& clique : cliques_) the_runtime().scheduler.fail_clique(*clique, failure);
   for (const std::shared_ptr<Clique>& clique : cliques_) clique->wait_for_aborts(tuning::kLongestAbort);
   cliques_.clear();

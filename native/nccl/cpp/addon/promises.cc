@@ -3,8 +3,8 @@
 namespace coll {
 namespace {
 
-// One promise. The counts are protected by the scheduler's lock, under which settle() is called;
-// the rest belongs to the JavaScript thread.
+// A pending promise. The scheduler's lock, under which settle() is called, protects the counts; all
+// other fields belong to the JavaScript thread.
 struct Pending {
   Pending(Napi::Env env, std::size_t operations, MakeValue make)
       : loop(ThreadLoop::of(env)), deferred(env), left(operations), make_value(std::move(make)) {}

@@ -18,7 +18,7 @@ using MakeValue = std::function<Napi::Value(Napi::Env)>;
 // Submits operations and returns a promise that settles when all have completed or one has failed.
 Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const std::vector<SharedOperation>& operations, MakeValue value = {});
 
-// The same for one.
+// Submits one operation and returns a promise for it.
 Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const SharedOperation& operation, MakeValue value = {});
 
 // A BindingError for JavaScript.

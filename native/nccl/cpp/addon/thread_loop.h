@@ -13,7 +13,7 @@ namespace coll {
 // The event loop of one JavaScript thread. Detects the end of the thread.
 class ThreadLoop final : public EventLoop {
  public:
-  // That of the calling JavaScript thread.
+  // The loop of the calling JavaScript thread.
   static std::shared_ptr<ThreadLoop> of(Napi::Env env) { return EventLoop::of<ThreadLoop>(env, "coll nccl"); }
 
   // Runs `use` unless the thread has ended. The thread's memory exists until `use` returns.

@@ -35,14 +35,14 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
     std::thread([self = shared_from_this(), i, were_counted, &scheduler] {
       give_launch_a_chance(*self);
       Member& member = self->members[i];
-      // NCCL may be about to store the communicator.
+      // Exchanges the pointer atomically, because NCCL may be about to store the communicator.
       const nccl::Communicator communicator = __atomic_exchange_n(&member.communicator, nullptr, __ATOMIC_ACQ_REL);
       if (communicator != nullptr && scheduler.begin_call()) {
         try {
           member.device->enter();
           self->nccl->abort(communicator);
         } catch (const Error&) {
-          // The GPU has failed.
+          // Ignores the error, because the GPU has failed.
         }
         scheduler.end_call();
         if (were_counted) --*self->count;

@@ -7,7 +7,7 @@
 
 namespace coll {
 
-// In the order of `ncclKind` in TypeScript.
+// The kinds of collectives, in the order of `ncclKind` in TypeScript.
 enum class Kind { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter, kGather, kScatter, kAllToAll };
 constexpr int kKindCount = 8;
 

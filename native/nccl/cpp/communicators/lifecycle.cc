@@ -102,7 +102,7 @@ std::shared_ptr<Clique> new_clique(Runtime& runtime, const CliqueRequest& reques
 SharedOperation open_clique(Runtime& runtime, const std::shared_ptr<Clique>& clique, const nccl::UniqueId& id) {
   SharedOperation operation = operation_on(clique, "open");
   operation->opens_clique = true;
-  // The operation has the clique; a second hold here would be a cycle.
+  // Captures only the id: the operation holds the clique, and a second reference would be a cycle.
   operation->launch = [&runtime, id](Operation& self) {
     Clique& made = *self.clique;
     std::vector<Member> members;

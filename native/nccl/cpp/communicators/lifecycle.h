@@ -40,7 +40,7 @@ using SharedParts = std::shared_ptr<std::vector<Part>>;
 
 // Creates a clique that is not open yet. Throws if the request is invalid.
 std::shared_ptr<Clique> new_clique(Runtime& runtime, const CliqueRequest& request);
-// Other operations continue while this one waits for ranks.
+// Opens the clique. Other operations continue while it waits for ranks.
 SharedOperation open_clique(Runtime& runtime, const std::shared_ptr<Clique>& clique, const nccl::UniqueId& id);
 SharedOperation make_unique_id(Runtime& runtime, const std::shared_ptr<nccl::UniqueId>& into);
 SharedOperation split_clique(Runtime& runtime, const std::shared_ptr<Clique>& parent, const SplitRequest& request, const SharedParts& parts);

@@ -20,7 +20,7 @@ class NcclCalls {
   // it is still in progress, the caller has to wait, which can happen with any communicator,
   // because the environment can make all of them non-blocking. Throws if a call fails.
   bool group(const std::function<void()>& calls) const;
-  // The same, and waits for the communicators of the clique.
+  // Like group(), and waits until the communicators of the clique are done.
   void whole_group(const std::function<void()>& calls) const;
   // Throws unless the result is success or "in progress".
   void require(nccl::Result result, nccl::Communicator communicator) const;

@@ -16,7 +16,7 @@ SharedOperation operation_on(const char* name, std::vector<Use> uses, std::funct
   return operation;
 }
 
-// Splits a range into parts of at most one chunk. At least one part, which may be empty.
+// Splits a range into parts of at most one chunk. Makes at least one part, which may be empty.
 template <class Make>
 std::vector<SharedOperation> in_parts(std::size_t bytes, std::size_t part_bytes, const Make& make) {
   std::vector<SharedOperation> parts;
@@ -29,7 +29,7 @@ std::vector<SharedOperation> in_parts(std::size_t bytes, std::size_t part_bytes,
   return parts;
 }
 
-// CUDA does not define copies between ranges that overlap: these go through other memory.
+// Copies through other memory, because CUDA does not define copies between ranges that overlap.
 void copy_within(const cuda::Driver& driver, cuda::Pointer to, cuda::Pointer from, std::size_t bytes, cuda::Stream stream) {
   if (to == from) return;
   if (to >= from + bytes || from >= to + bytes) return driver.require(driver.copy(to, from, bytes, stream), "copy");
@@ -74,7 +74,7 @@ SharedOperation make_allocation(Runtime& runtime, const SharedAllocation& alloca
 SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocation, cuda::Pointer pointer) {
   return operation_on("adopt", {{allocation, true}}, [&runtime, pointer](Operation& self) {
     Allocation& adopted = *self.uses[0].allocation;
-    // Every operation that uses the allocation fails with the same message.
+    // If this throws, every operation that uses the allocation fails with the same message.
     if (adopted.bytes > 0) adopt(runtime.driver, runtime.device(adopted.device), pointer, adopted);
   });
 }
@@ -168,7 +168,8 @@ SharedOperation fill_buffer(Runtime& runtime, const DeviceAddress& into, std::si
       std::memcpy(&value, word, 4);
       driver.require(driver.fill_words(to, value, bytes / 4, stream), "fill");
     } else {
-      // The first copy of the pattern comes from here; each further copy doubles what is there.
+      // Writes the pattern once from pinned memory. Each further copy doubles the part of the
+      // buffer that is filled.
       const PinnedPool::Chunk chunk = runtime.pinned.take(pattern.size(), [&] { return !runtime.scheduler.has_failed(self); });
       if (chunk == nullptr) return;
       std::memcpy(chunk.get(), pattern.data(), pattern.size());

@@ -12,7 +12,8 @@ struct DeviceAddress {
   std::size_t offset = 0;
 };
 
-// Host memory that does not move. `touch` runs a copy of it, unless it was freed since.
+// Host memory that does not move. `touch` calls its argument with the memory, unless it was freed
+// in the meantime.
 struct HostMemory {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
@@ -24,7 +25,7 @@ struct HostMemory {
 // ranges must be valid.
 SharedOperation make_allocation(Runtime& runtime, const SharedAllocation& allocation);
 SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocation, cuda::Pointer pointer);
-// Ordinary memory moves in parts, each through a chunk of pinned memory.
+// Copies ordinary memory in parts, each through a chunk of pinned memory.
 std::vector<SharedOperation> write_buffer(Runtime& runtime, const DeviceAddress& into, const HostMemory& from);
 std::vector<SharedOperation> read_buffer(Runtime& runtime, const DeviceAddress& from, const HostMemory& into);
 SharedOperation copy_buffer(Runtime& runtime, const DeviceAddress& into, const DeviceAddress& from, std::size_t bytes);
@@ -32,7 +33,7 @@ SharedOperation fill_buffer(Runtime& runtime, const DeviceAddress& into, std::si
 SharedOperation wait_for_stream(Runtime& runtime, int device, cuda::Stream stream);
 SharedOperation order_after(Runtime& runtime, const SharedAllocation& allocation, cuda::Stream stream);
 
-// Lets a lane of a device wait for all previous uses of the operation's memory on that device.
+// Makes a lane of a device wait for all previous uses of the operation's memory on that device.
 void wait_for_uses(const Operation& operation, const Device& device, cuda::Stream stream);
 // Marks the end of the operation on that lane, for later uses of its memory and for completion.
 void mark_end(Operation& operation, Device& device, cuda::Stream stream);

@@ -13,7 +13,7 @@ class EventPool {
  public:
   explicit EventPool(const cuda::Driver& driver) : driver_(driver) {}
 
-  // The device must be current.
+  // Takes an event of the pool, or makes one. The device must be current.
   cuda::Event take();
   void give_back(cuda::Event event);
 

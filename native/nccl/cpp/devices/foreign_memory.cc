@@ -11,8 +11,8 @@ bool has_attribute(const cuda::Driver& driver, int attribute, cuda::Pointer poin
   return driver.pointer_attribute(&value, attribute, pointer) == cuda::kSuccess && value != 0;
 }
 
-// Memory made by cuMemCreate and cuMemMap, as by PyTorch's expandable segments and by NCCL itself.
-// It is neither from cuMemAlloc, nor from a pool, nor managed.
+// Whether memory was made by cuMemCreate and cuMemMap, as by PyTorch's expandable segments and by
+// NCCL itself. Such memory is not from cuMemAlloc, not from a pool, and not managed.
 bool is_virtual(const cuda::Driver& driver, cuda::Pointer pointer) {
   return !has_attribute(driver, cuda::kPointerLegacyIpc, pointer) && !has_attribute(driver, cuda::kPointerPool, pointer) &&
          !has_attribute(driver, cuda::kPointerManaged, pointer);
@@ -23,7 +23,7 @@ int device_of(const cuda::Driver& driver, cuda::Pointer pointer) {
   return driver.pointer_attribute(&ordinal, cuda::kPointerOrdinal, pointer) == cuda::kSuccess ? ordinal : -1;
 }
 
-// How many bytes there are up to the end of an allocation; 0 where the driver does not know.
+// The number of bytes up to the end of an allocation; 0 if the driver does not know it.
 std::size_t bytes_from(const cuda::Driver& driver, cuda::Pointer pointer) {
   cuda::Pointer begin = 0;
   std::size_t length = 0;

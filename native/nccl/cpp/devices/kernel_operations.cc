@@ -14,7 +14,7 @@ struct DTypeRow {
   std::size_t bytes;
 };
 
-// In NCCL's order.
+// The names and sizes of dtypes, in NCCL's order.
 constexpr DTypeRow kDTypes[] = {{"int8", 1},   {"uint8", 1},   {"int32", 4},   {"uint32", 4},  {"int64", 8},
                                 {"uint64", 8}, {"float16", 2}, {"float32", 4}, {"float64", 8}, {"bfloat16", 2}};
 constexpr int kFloat32 = 7;
@@ -26,7 +26,7 @@ const DTypeRow& row_of(int dtype) {
   return kDTypes[dtype];
 }
 
-// As in kernels.cu.
+// The argument of the kernels, as in kernels.cu.
 struct Inputs {
   cuda::Pointer at[kMostInputs];
 };
@@ -75,7 +75,7 @@ std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces, std::size_t til
   return tiles;
 }
 
-// For pieces whose table fits into the arguments of the launch.
+// Copies few pieces: their table fits into the arguments of the launch.
 void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
   FewPieces few{};
   std::uint32_t count = 0;
@@ -89,7 +89,7 @@ void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& 
   launch(runtime, device, "coll_copy_few", tiles, arguments);
 }
 
-// For more pieces, whose table is copied to the device.
+// Copies many pieces: their table is copied to the device.
 void launch_many(Runtime& runtime, Operation& operation, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
   const std::vector<Tile> tiles = tiles_of(pieces, tile_bytes);
   const std::size_t bytes = tiles.size() * sizeof(Tile);

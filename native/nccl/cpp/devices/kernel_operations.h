@@ -9,14 +9,15 @@ namespace coll {
 
 constexpr int kMostInputs = 64;
 
-// One copy among many: between two addresses.
+// One of many copies, between two addresses.
 struct PieceCopy {
   DeviceAddress into;
   DeviceAddress from;
   std::size_t bytes;
 };
 
-// What NCCL's numbers of types are called in the names of kernels, and their bytes. Throws for others.
+// The name in kernels of a dtype, which is given by NCCL's number, and its size. Both throw for
+// other numbers.
 const char* dtype_name(int dtype);
 std::size_t dtype_bytes(int dtype);
 
@@ -24,7 +25,7 @@ std::size_t dtype_bytes(int dtype);
 SharedOperation divide(Runtime& runtime, const DeviceAddress& into, int into_dtype, const DeviceAddress& from, int from_dtype, std::size_t count, double divisor);
 // into = inputs[0] op inputs[1] …
 SharedOperation combine(Runtime& runtime, const DeviceAddress& into, const std::vector<DeviceAddress>& inputs, int dtype, int op, std::size_t count);
-// All in one launch.
+// Copies all pieces in one launch.
 SharedOperation copy_pieces(Runtime& runtime, const std::vector<PieceCopy>& pieces);
 
 }  // namespace coll

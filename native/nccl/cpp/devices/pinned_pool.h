@@ -15,7 +15,7 @@ namespace coll {
 // Pinned host memory in chunks, through which ordinary memory moves to devices and back.
 class PinnedPool {
  public:
-  // Returns to the pool when it is destroyed.
+  // A chunk of pinned memory. It returns to the pool when the pointer is destroyed.
   using Chunk = std::shared_ptr<std::byte>;
 
   explicit PinnedPool(const cuda::Driver& driver) : driver_(driver) {}

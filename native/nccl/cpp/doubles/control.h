@@ -21,7 +21,7 @@
 // A line that ends with `rank=N` applies to that rank only; `#` begins a comment.
 namespace coll::doubles {
 
-// The number that is requested, or `otherwise`. `rank`: -1 if unknown.
+// The number that the control file requests, or `otherwise`. `rank`: -1 if unknown.
 int wish(const std::string& what, int otherwise, int rank = -1);
 bool is_wished(const std::string& what, int rank = -1);
 // Kills the process if that is requested.

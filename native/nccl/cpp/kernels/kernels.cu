@@ -33,7 +33,7 @@ struct FewPieces {
 COLL_DEVICE uint64_t first_index() { return static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 COLL_DEVICE uint64_t all_threads() { return static_cast<uint64_t>(gridDim.x) * blockDim.x; }
 
-// Integers wrap around; signed ones through unsigned, where that is defined.
+// Integers wrap around. Signed ones are combined as unsigned, for which C++ defines this.
 template <class T>
 struct Wrapping {
   typedef T Type;
@@ -63,12 +63,12 @@ COLL_DEVICE T combined(T a, T b, int op) {
   if (op == kProduct) return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
   if (is_nan(a)) return a;
   if (is_nan(b)) return b;
-  // Zero is more than minus zero.
+  // Orders zero above minus zero.
   if (a == b) return (op == kMaximum) == has_sign(a) ? b : a;
   return (op == kMaximum) == (a > b) ? a : b;
 }
 
-// Elements that a thread moves at once, by 128 bits.
+// The elements that a thread moves at once, 128 bits in total.
 template <class T, int kCount>
 struct alignas(16) Run {
   T at[kCount];
@@ -83,7 +83,7 @@ COLL_DEVICE bool are_aligned(const T* into, const Inputs& inputs, int input_coun
   return bits % sizeof(Word<T>) == 0;
 }
 
-// How many elements it has done.
+// Returns the number of elements that were combined.
 template <class T>
 COLL_DEVICE uint64_t combine_words(T* into, const Inputs& inputs, int input_count, int op, uint64_t count) {
   constexpr int kElements = sizeof(Word<T>) / sizeof(T);
@@ -112,7 +112,8 @@ COLL_DEVICE void combine(T* into, const Inputs& inputs, int input_count, int op,
   }
 }
 
-// Floating types are divided in the type that carries them, which is exact enough for the divisor of a mean; integers in float64.
+// The type in which a mean is divided. For floats, it is the type in which they are computed, which
+// represents the divisor exactly enough; for integers, float64.
 template <class T>
 struct Quotient {
   typedef double Type;
@@ -129,7 +130,8 @@ COLL_DEVICE Into quotient(From value, double divisor) {
   return narrowed_to(Into(), static_cast<Wide>(static_cast<Type>(widened(value)) / static_cast<Type>(divisor)));
 }
 
-// How many elements it has done, each thread as many at a time as fill 16 bytes of the smaller type, and so whole words of both.
+// Returns the number of elements that were converted. Each thread converts as many at a time as
+// fill 16 bytes of the smaller type, so that it accesses whole words of both types.
 template <class Into, class From>
 COLL_DEVICE uint64_t divide_runs(Into* into, const From* from, uint64_t count, double divisor) {
   constexpr int kElements = 16 / (sizeof(Into) < sizeof(From) ? sizeof(Into) : sizeof(From));
@@ -168,7 +170,7 @@ struct alignas(16) SixteenBytes {
   uint64_t high;
 };
 
-// By one block.
+// Copies a piece by one block of threads.
 COLL_DEVICE void copy_piece(const Piece& piece) {
   uint64_t done = 0;
   if (is_aligned(piece, 16)) done = copy_words<SixteenBytes>(piece);
@@ -183,10 +185,10 @@ __global__ void coll_copy_pieces(const Piece* pieces, uint64_t count) {
   for (uint64_t p = blockIdx.x; p < count; p += gridDim.x) copy_piece(pieces[p]);
 }
 
-// The same, of pieces that need no table on the device; each block copies tiles.
+// Copies pieces that need no table on the device; each block copies tiles.
 __global__ void coll_copy_few(FewPieces pieces, uint32_t count, uint32_t tiles, uint32_t tile_bytes) {
   for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    // The last piece that does not begin behind this tile.
+    // Finds the last piece that begins at this tile or before.
     uint32_t low = 0;
     for (uint32_t high = count; high - low > 1;) {
       const uint32_t middle = (low + high) / 2;

@@ -9,7 +9,8 @@ constexpr int kOldestVersion = 12000;
 
 std::string in_words(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
 
-// The names are exact: a name with a version suffix never changes its meaning.
+// Looks functions up by their exact names. A name with a version suffix always has the same
+// meaning.
 std::string bind_all(Driver& driver) {
   std::string missing;
   const auto set = [&](const char* name, auto& function) { bind(driver.library, name, function, missing); };

@@ -32,7 +32,7 @@ struct Location {
   int id;
 };
 
-// Which location may access the memory of a pool, or a mapping, and how.
+// The location that may access the memory of a pool or a mapping, and the kind of access.
 struct Access {
   Location location;
   int rights;

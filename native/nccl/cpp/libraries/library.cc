@@ -10,8 +10,7 @@ void identify(Library& library, const char* symbol) {
   void* const address = find_symbol(library, symbol);
   Dl_info info{};
   if (address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr) library.path = info.dli_fname;
-  // A library that the process has loaded already is searched by itself, not together with all
-  // others.
+  // Opens a library that the process has loaded already, so that its symbols are searched alone.
   void* const itself = library.handle == RTLD_DEFAULT ? dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD) : library.handle;
   library.is_double = itself != nullptr && dlsym(itself, "coll_is_test_double") != nullptr;
 }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-// What NCCL needs of the machine besides the driver. Containers often lack it, and NCCL then
-// reports "unhandled system error".
+// The requirements of NCCL on the machine besides the driver. Containers often lack some of them,
+// and NCCL then reports "unhandled system error".
 namespace coll::nccl {
 
 // Loads NVML from a file or, if `file` is empty, from the loader's path, so that NCCL finds it.

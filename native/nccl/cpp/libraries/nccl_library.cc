@@ -59,7 +59,7 @@ Failure Nccl::failure_of(Result result, Communicator communicator) const {
 }
 
 Config Nccl::config_for(const std::string& name, bool is_blocking) const {
-  // NCCL may read a name at any time, so names are kept.
+  // Names are kept for good, because NCCL may read them at any time.
   static std::mutex mutex;
   static auto* const names = new std::set<std::string>;
   Config config;

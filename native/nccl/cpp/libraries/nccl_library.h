@@ -39,8 +39,9 @@ constexpr std::uint32_t kConfigVersion = 21800;
 constexpr std::size_t kNamedConfigBytes = 72;
 constexpr std::uint32_t kNamedConfigVersion = 22700;
 
-// A library reads as much of it as `size` says, and uses its defaults for what is newer than
-// `version`. All versions since 2.18 have the first 48 bytes.
+// The configuration of a communicator. A library reads the first `size` bytes, and uses its
+// defaults for fields that are newer than `version`. All versions since 2.18 have the first 48
+// bytes.
 struct Config {
   std::size_t size = kConfigBytes;
   std::uint32_t magic = 0xcafebeef;
@@ -87,7 +88,7 @@ struct Nccl {
   Result (*send)(const void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
   Result (*receive)(void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
 
-  // What a result means; a communicator may be null.
+  // The failure that a result means. The communicator may be null.
   Failure failure_of(Result result, Communicator communicator) const;
   // A configuration for a communicator of this name. Libraries that are new enough show the name in
   // their logs.

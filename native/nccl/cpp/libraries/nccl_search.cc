@@ -23,7 +23,7 @@ std::string from_environment(const char* variable) {
   return text == nullptr ? "" : text;
 }
 
-// Not stat(), which glibc has as a symbol only since 2.33.
+// Uses statx(), because glibc exports stat() only since 2.33.
 bool examine(const std::string& path, struct statx& found) {
   return statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID, &found) == 0;
 }
@@ -43,7 +43,8 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-// In a folder of libraries or of Python packages, or below the prefix of an installation, such as a Python environment.
+// The NCCL libraries in a folder of libraries or of Python packages, or below an installation
+// prefix such as a Python environment.
 std::vector<std::string> libraries_in(const std::string& folder) {
   static constexpr const char* kPlaces[] = {"", "lib/", "nvidia/nccl/lib/", "lib*/python3*/site-packages/nvidia/nccl/lib/", "lib*/python3*/dist-packages/nvidia/nccl/lib/"};
   std::vector<std::string> files;
@@ -69,7 +70,8 @@ std::string distrust(const std::string& file) {
     if (found.stx_uid != 0 && found.stx_uid != geteuid()) return path + " belongs to another user";
     if ((found.stx_mode & S_ISVTX) != 0) continue;
     if ((found.stx_mode & S_IWOTH) != 0) return "any user can write to " + path;
-    // Many systems give every user a group of their own.
+    // Accepts files that the user's own group can write: many systems give every user a group of
+    // their own.
     const bool is_own_group = found.stx_gid == 0 || found.stx_gid == getegid();
     if ((found.stx_mode & S_IWGRP) != 0 && !is_own_group) return "another group can write to " + path;
   }

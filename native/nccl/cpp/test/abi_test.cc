@@ -1,4 +1,5 @@
-// Where CUDA's headers are: what we declare ourselves has their values, and their arguments by size and order. Nothing runs.
+// If CUDA's headers are installed: compares the values and the arguments of our declarations with
+// theirs, at compile time.
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 

@@ -14,7 +14,7 @@ std::vector<int> counting(std::size_t count, int first = 0) {
 }
 
 TEST(Buffers, readReturnsWhatWasWritten) {
-  // None, less than a chunk, one, and several.
+  // Tests no elements, less than a chunk, one chunk, and several.
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, tuning::kSmallChunkBytes / 4 + 1, 3 * tuning::kChunkBytes / 4 + 7}) {
     const std::vector<int> values = counting(count);
     EXPECT_EQ(values_of<int>(allocate_with(1, values)), values) << count;
@@ -125,7 +125,7 @@ TEST(Buffers, aRefusalOfTheDriverIsReportedWithItsCode) {
 void free_on_a_failed_gpu() {
   SharedAllocation lost = allocate(0, 64);
   std::vector<int> values(16);
-  // On another lane than that of the free, which has to wait for it.
+  // The read runs on another lane than the free, and must wait for it.
   EXPECT_FALSE(read(lost, values.data(), 64));
   const Wish wish("fail cuStreamWaitEvent 700");
   lost.reset();
@@ -134,7 +134,7 @@ void free_on_a_failed_gpu() {
   EXPECT_EQ(gpus().counts.buffers, 0);
 }
 
-// In a process of its own, whose memory stays where it is.
+// Runs in a process of its own, so that memory of this process keeps its addresses.
 TEST(BuffersDeathTest, afterAGpuFailureMemoryIsReleasedWithoutMessages) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto scenario = [] {

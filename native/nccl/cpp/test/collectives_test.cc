@@ -170,7 +170,7 @@ TEST(Splits, createIndependentGroups) {
   EXPECT_FALSE(run(split_clique(gpus(), parent, {{0, 1, 0, -1}, {1, 0, 0, 0}, "part"}, parts)));
   ASSERT_EQ(parts->size(), 2u);
   EXPECT_EQ((*parts)[0].places, (std::vector<int>{0, 2}));
-  // The key puts the second first.
+  // By its key, the second rank becomes the first.
   EXPECT_EQ((*parts)[0].clique->ranks, (std::vector<int>{1, 0}));
   EXPECT_EQ((*parts)[1].clique->size, 1);
   const std::vector<SharedAllocation> buffers = {allocate_with<float>(0, {1}), allocate_with<float>(2, {2})};

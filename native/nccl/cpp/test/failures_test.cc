@@ -12,7 +12,7 @@ TEST(Failures, aStalledCollectiveTimesOutAndFailsDependentOperations) {
   const SharedAllocation copy = allocate(0, 16);
   {
     const Wish wish("stuck collective rank=1");
-    // Long enough for the next submissions to come in time.
+    // The timeout is long enough for the next submissions to arrive first.
     Outcome stalled = submit(within(all_reduce(clique, buffers), 2000));
     Outcome copied = submit(copy_buffer(gpus(), {copy, 0}, {buffers[0], 0}, 16));
     Outcome next = submit(all_reduce(clique, buffers));

@@ -12,7 +12,7 @@ namespace {
 
 std::string control_file() { return "/tmp/coll-double-control-" + std::to_string(getpid()); }
 
-// Events are used again and again: not one for each operation of all tests.
+// Events are reused, so there are far fewer of them than operations.
 constexpr long kMostEvents = 4000;
 
 long count_of(const char* library, const char* counter) {
@@ -33,7 +33,7 @@ class Doubles : public testing::Environment {
   }
   void TearDown() override {
     unlink(control_file().c_str());
-    // Frees are chores, which come later.
+    // Waits, because memory is freed later, by chores.
     for (int looks = 0; looks < 60'000 && count_of(COLL_CUDA_DOUBLE, "coll_double_blocks") > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(count_of(COLL_CUDA_DOUBLE, "coll_double_blocks"), 0);
     EXPECT_EQ(count_of(COLL_NCCL_DOUBLE, "coll_double_communicators"), 0);

@@ -169,7 +169,7 @@ TEST(CopyKernel, packsAndUnpacksPiecesOfAllSizesAndAlignments) {
   std::vector<unsigned char> values(300000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<unsigned char>(i * 7 + i / 251);
   const SharedAllocation from = allocate_with(0, values);
-  // As many as go along with a launch, one more, and far more.
+  // Tests the number of pieces that fit into a launch, one more, and many more.
   for (const std::size_t small_pieces : {0u, 163u, 164u, 1000u}) {
     const SharedAllocation into = allocate(0, values.size());
     EXPECT_FALSE(run(fill_buffer(gpus(), {into, 0}, values.size(), {0})));
@@ -195,7 +195,7 @@ void run_slow_compiler() {
   const std::shared_ptr<Clique> aborted = new_clique(gpus(), {1, {0}, {0}, "aborted", true});
   Outcome opened = submit(open_clique(gpus(), aborted, nccl::UniqueId{}));
   while (!aborted->is_launching) std::this_thread::yield();
-  // The launch is about to compile: that it does not come back now is no reason to give up on the GPU.
+  // The launch is compiling kernels. An abort must not treat this as a call that is stuck.
   gpus().scheduler.fail_clique(*aborted, {FailureKind::kAborted, 0, "enough"});
   expect_kind(opened.get(), FailureKind::kAborted);
   const SharedAllocation numbers = allocate(0, 16);
@@ -205,7 +205,7 @@ void run_slow_compiler() {
   EXPECT_FALSE(divided) << divided->message;
 }
 
-// In a process of its own, in which no GPU has been used yet.
+// Runs in a process of its own, in which no GPU has been used yet.
 TEST(CompilerDeathTest, compilationOfKernelsDoesNotCountTowardsADeadline) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto scenario = [] {

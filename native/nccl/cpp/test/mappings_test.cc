@@ -5,7 +5,7 @@
 namespace coll::test {
 namespace {
 
-// The virtual-memory API, which others call: the addon does not.
+// Finds a function of the virtual-memory API, which other libraries call, but not the addon.
 template <class Function>
 Function* driver_call(const char* name) {
   return reinterpret_cast<Function*>(dlsym(dlopen(COLL_CUDA_DOUBLE, RTLD_NOW | RTLD_NOLOAD), name));
@@ -17,7 +17,8 @@ struct Properties {
   cuda::Location location;
 };
 
-// Memory as PyTorch's expandable segments have it: mappings one after the other, of one device each, and room for more.
+// Memory like PyTorch's expandable segments: consecutive mappings of one device each, with address
+// space for more.
 class Segment {
  public:
   static constexpr std::size_t kMapping = 4096;

@@ -26,7 +26,7 @@ TEST(Openings, otherGroupsContinueWhileAGroupWaitsForARank) {
   EXPECT_FALSE(run(all_reduce(clique, buffers)));
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
   expect_kind(run(all_reduce(lonely, {allocate(0, 16)})), FailureKind::kClosed);
-  // The other rank comes after all.
+  // The other rank arrives late.
   const std::shared_ptr<Clique> late = new_clique(gpus(), {2, {1}, {1}, "late", false});
   EXPECT_FALSE(run(open_clique(gpus(), late, *id)));
   EXPECT_FALSE(opened.get());

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A machine of its own, whose NCCL are copies of the double.
+// A folder in the role of a machine's root, with copies of the double as NCCL.
 class Search : public testing::Test {
  protected:
   Search() {
@@ -32,7 +32,7 @@ class Search : public testing::Test {
     return file;
   }
 
-  // What is found, or the refusal.
+  // The library that is found, or the message of the refusal.
   std::string found(const nccl::Choice& choice = {}) const {
     try {
       return nccl::open_nccl(choice, here_).library.path;
@@ -110,7 +110,7 @@ TEST_F(Search, loadsNoUnrequestedLibraryThatAnotherUserCanWrite) {
   ASSERT_EQ(chmod(environment.c_str(), 0777), 0);
   expect_part(found(), file + " is not loaded unless requested, because any user can write to " + environment + ";");
   EXPECT_EQ(found({environment, ""}), file);
-  // Where only owners may replace files, as in /tmp, others cannot.
+  // In a folder where only owners may replace files, like /tmp, other users cannot.
   ASSERT_EQ(chmod(environment.c_str(), 01777), 0);
   EXPECT_EQ(found(), file);
   // Only root can give a file away.

@@ -1,4 +1,5 @@
-// How the threads end: they do not. CUDA and NCCL tear themselves down when the process exits, and must not find a thread of ours inside a call.
+// The end of the process. The threads of this addon do not end: CUDA and NCCL tear themselves down
+// at the exit, and must not find such a thread inside a call.
 #include <thread>
 
 #include "../tuning.h"
@@ -21,14 +22,14 @@ void Scheduler::end_call() {
 bool Scheduler::come_to_rest(std::chrono::milliseconds longest) {
   constexpr int kThreads = 3;
   const auto end = Clock::now() + longest;
-  // A thread that does not come back from a call may hold the lock.
+  // Tries to lock only, because a thread that is stuck in a call may hold the lock.
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   for (;; std::this_thread::sleep_for(tuning::kEndingInterval)) {
     if (lock.owns_lock() || lock.try_lock()) {
       is_ending_ = true;
       has_work_.notify_all();
       has_flights_.notify_all();
-      // NCCL goes on by itself with what has begun.
+      // NCCL continues on its own with launches that have begun.
       if (resting_ == kThreads) return begun_.empty() && calls_elsewhere_ == 0;
       lock.unlock();
     }

@@ -19,7 +19,7 @@ const char* name_of(State state) {
 
 std::uint64_t FlightRecorder::add(const Operation& operation) {
   FlightEntry& entry = ring_[added_ % kEntries];
-  // Keeps the strings' memory.
+  // Assigns to the strings instead of replacing them, which reuses their memory.
   entry.group.assign(operation.group);
   entry.operation.assign(operation.name);
   entry.sequence = operation.sequence;

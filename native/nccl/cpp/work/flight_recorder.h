@@ -13,28 +13,28 @@ struct FlightEntry {
   std::string group;
   std::uint64_t sequence;
   std::string operation;
-  // Empty, and 0, where it is no collective.
+  // Empty and 0 if the operation is not a collective.
   const char* dtype;
   const char* op;
   std::size_t elements;
   State state;
-  // Milliseconds since 1970; 0 for what has not happened.
+  // Times in milliseconds since 1970; 0 for events that have not happened.
   double queued;
   double launched;
   double settled;
 };
 
-// The latest operations of the process. Under the scheduler's lock.
+// The latest operations of the process. The caller holds the scheduler's lock.
 class FlightRecorder {
  public:
   static constexpr std::size_t kEntries = 1024;
 
-  // The number that finds the entry again as long as it is here.
+  // Adds an entry. Returns a number that identifies it as long as it is kept.
   std::uint64_t add(const Operation& operation);
   void update(const Operation& operation);
-  // Oldest first.
+  // All entries, oldest first.
   std::vector<FlightEntry> entries() const;
-  // The end of it in one line, for errors.
+  // The latest entries in one line, for errors.
   std::string tail() const;
 
  private:

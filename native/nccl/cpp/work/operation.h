@@ -32,11 +32,12 @@ enum class State { kQueued, kLaunched, kDone, kFailed };
 class Operation {
  public:
   std::string name;
-  // Empty and null if no communicator takes part.
+  // The communicator that takes part, by its name and its clique; empty and null if there is none.
   std::string group;
   std::shared_ptr<Clique> clique;
   std::uint64_t sequence = 0;
-  // Of a collective, for the flight recorder; of several the first's, and all elements.
+  // For the flight recorder: the dtype of a collective, and its number of elements. If there are
+  // several collectives, the dtype of the first and the total of all.
   const char* dtype = "";
   const char* op = "";
   std::size_t elements = 0;
@@ -45,17 +46,18 @@ class Operation {
 
   std::vector<Use> uses;
   std::function<void(Operation&)> launch;
-  // For a launch in which other ranks have to take part: whether it is complete now. Called on the
-  // submission thread, between other operations.
+  // Whether a launch is complete, if other ranks take part in it. Called on the submission thread,
+  // between other operations.
   std::function<bool(Operation&)> is_launched;
-  // Copies to host memory, mostly. Not called for what has failed.
+  // Runs after the device has finished, mostly to copy to host memory. Not called for a failed
+  // operation.
   std::function<void(Operation&)> finish;
   // Null for success. Called under the scheduler's lock: it must only hand over the result.
   std::function<void(const Operation&, const Failure*)> settle;
 
   // The fences that the device has to pass. Set by launch().
   std::vector<SharedFence> fences;
-  // The message if it was launched and runs out of time.
+  // The error message for an operation that was launched and exceeds its time limit.
   const char* unfinished = "the GPU did not finish it";
   // Objects kept until the device is done: staging memory, and memory of JavaScript.
   std::vector<std::shared_ptr<void>> kept;
@@ -65,7 +67,7 @@ class Operation {
   // The entry in the flight recorder.
   std::uint64_t record = 0;
   std::list<SharedOperation>::iterator place;
-  // Whether it must be the first, or the last, operation of its clique.
+  // Whether the operation is the first, or the last, of its clique.
   bool opens_clique = false;
   bool ends_clique = false;
 };

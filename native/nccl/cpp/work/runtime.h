@@ -12,7 +12,7 @@
 
 namespace coll {
 
-// What there is in the whole process at the moment.
+// The numbers of objects in the whole process at the moment.
 struct Counts {
   std::atomic<long> buffers{0};
   std::atomic<long> buffer_bytes{0};
@@ -20,8 +20,8 @@ struct Counts {
   std::atomic<long> communicators{0};
 };
 
-// The GPUs of this process: the driver, NCCL where it is there, and the threads that use them. Lives until the process ends, for the
-// libraries have threads of their own.
+// The GPUs of this process: the driver, NCCL if it is installed, and the threads that use them.
+// Exists until the process ends, because the libraries have threads of their own.
 class Runtime {
  public:
   Runtime(cuda::Driver opened, int devices);
@@ -32,17 +32,19 @@ class Runtime {
   Scheduler scheduler;
   Counts counts;
 
-  // On the submission thread. Throws where there is no such device.
+  // A device; used on the submission thread. Throws if there is no such device.
   Device& device(int index);
-  // Throws where NCCL could not be opened.
+  // Throws if NCCL could not be opened.
   const nccl::Nccl& nccl() const;
   void set_nccl(nccl::Nccl opened);
   bool has_nccl() const { return nccl_ != nullptr; }
 
-  // What is ours is given back by a chore of the submission thread when the last user has let go.
+  // Makes an allocation. If `is_ours`, a chore of the submission thread frees the memory once the
+  // last user has released it.
   SharedAllocation new_allocation(int device_index, std::size_t bytes, bool is_ours);
 
-  // Pinned memory that JavaScript has, to find what need not be staged. Null for all other memory.
+  // add_host() records pinned memory that JavaScript has, which needs no staging. find_host()
+  // returns null for all other memory.
   void add_host(const std::shared_ptr<std::byte>& memory, std::size_t bytes);
   std::shared_ptr<std::byte> find_host(const std::byte* begin, std::size_t bytes) const;
   void remove_host(const std::byte* memory);
@@ -59,24 +61,25 @@ class Runtime {
   std::map<const std::byte*, HostBlock> host_;
 };
 
-// What opening the libraries has brought; a failure is one sentence.
+// The result of opening the libraries. A failure is one sentence.
 struct Opened {
   Runtime* runtime = nullptr;
   Failure driver_failure{};
   Failure nccl_failure{};
 };
 
-// The libraries that somebody asked for; empty for the usual ones.
+// The libraries that the program has requested; empty for the default ones.
 struct LibraryChoice {
   std::string cuda;
   nccl::Choice nccl;
   std::string nvml;
 };
 
-// Opens what is not open yet. What has been opened stays. Throws where a program then asks for another NCCL.
+// Opens libraries that are not open yet; open ones stay. Throws if a program then requests another
+// NCCL.
 Opened open_libraries(const LibraryChoice& choice);
 
-// Throws where the libraries have not been opened, or there is no driver.
+// Throws if the libraries have not been opened, or there is no driver.
 Runtime& the_runtime();
 
 }  // namespace coll

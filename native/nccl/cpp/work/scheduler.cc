@@ -21,7 +21,7 @@ void Scheduler::submit(SharedOperation operation) {
   if (operation->deadline == Clock::time_point{}) operation->deadline = operation->submitted + timeout_;
   operation->place = unsettled_.insert(unsettled_.end(), operation);
   if (!stuck_.empty()) return fail_one(operation, {FailureKind::kStuck, 0, stuck_}, true);
-  // A clique that has failed or is closed needs no end.
+  // A clique that has failed or is closed needs no further end.
   if (operation->ends_clique && (clique->failure || clique->state == CliqueState::kClosed)) return settle(operation, nullptr);
   if (clique != nullptr && clique->failure) {
     return fail_one(operation, {FailureKind::kBroken, clique->failure->code, "the communicator failed before: " + clique->failure->message}, false);
@@ -66,7 +66,7 @@ void Scheduler::fail_clique(Clique& clique, const Failure& failure) {
 
 bool Scheduler::has_failed(const Operation& operation) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Asked by waits that may never end.
+  // Polled by waits that may never end by themselves.
   return is_ending_ || operation.state == State::kFailed;
 }
 

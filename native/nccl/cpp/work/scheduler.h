@@ -10,52 +10,57 @@
 
 namespace coll {
 
-// Takes operations from the calling threads to the devices. One thread submits, in the order of the calls, and is the only one that calls
-// CUDA and NCCL (but for the states of events and communicators); one thread completes; one thread watches.
+// Brings operations from the calling threads to the devices. The submission thread launches them in
+// the order of the calls, and is the only one that calls CUDA and NCCL, except for the states of
+// events and communicators. Another thread completes operations, and a third one watches deadlines.
 //
-// What a failed operation may have written is spoiled, and so is all that was made from it: that fails, too, whether it is still
-// queued or on its way. Failures are marked before a communicator is aborted, so nothing that the abort lets through can pass for a result.
+// The memory that a failed operation may have written is spoiled, and so are all results made from
+// it: operations that use them fail too, whether they are queued or launched. Failures are marked
+// before a communicator is aborted, so that no result which the abort lets through counts as valid.
 class Scheduler {
  public:
-  // For what runs on the submission thread and is no operation, such as frees. May be called on any thread.
+  // Work on the submission thread that is not an operation, such as a free.
   using Chore = std::function<void()>;
 
   // Starts the threads, which end with the process.
   Scheduler();
 
-  // Settles at once where it uses what is spoiled, or a clique that has failed.
+  // Submits an operation. It fails at once if it uses spoiled memory or a failed clique.
   void submit(SharedOperation operation);
-  // Runs between operations; a blocking one only while no communicator has work.
+  // Submits a chore, on any thread. It runs between operations; a blocking chore runs only while no
+  // communicator has work.
   void submit_chore(Chore chore);
   void submit_blocking_chore(Chore chore);
 
-  // For what a launch may have to do first, and what may take long, such as compiling kernels. Deadlines stand still meanwhile, though no longer
-  // than a timeout.
+  // Runs `prepare`, a part of a launch that may take long, such as compiling kernels. Deadlines
+  // stand still meanwhile, but not longer than a timeout.
   void while_deadlines_stand(const std::function<void()>& prepare);
 
-  // Fails one operation and what depends on it; takes its clique along.
+  // Fails one operation, all operations that depend on it, and its clique.
   void fail(const SharedOperation& operation, const Failure& failure);
-  // Fails all that a clique has under way, and aborts it.
+  // Fails all operations of a clique that are not settled, and aborts it.
   void fail_clique(Clique& clique, const Failure& failure);
   bool has_failed(const Operation& operation) const;
 
   void configure(Clock::duration timeout, Clock::duration grace);
   Clock::duration timeout() const;
   Clock::duration grace() const;
-  // All are called, once, with the sentence that says that only the end of the process helps; at once where that is known.
+  // Adds a listener. All listeners are called once, with a sentence, if a call is stuck and only
+  // the end of the process helps; a later listener is called at once.
   void on_stuck(std::function<void(const std::string&)> listener);
   void report_stuck(const std::string& message);
 
-  // Around calls of CUDA and NCCL on other threads than these. False once the process ends: such a call may no longer be made.
+  // Called before and after calls of CUDA and NCCL on other threads. begin_call() returns false
+  // once the process ends: the call must not be made.
   bool begin_call();
   void end_call();
-  // For the end of the process: launches nothing more, and waits so long until no thread is in a call of CUDA or NCCL, nor ever makes one, and the GPUs
-  // have finished what was launched. Whether they have.
+  // For the end of the process: launches nothing more, and waits up to `longest` until no thread is
+  // inside a call of CUDA or NCCL and the GPUs have finished. Returns whether this is so.
   bool come_to_rest(std::chrono::milliseconds longest);
 
   std::vector<FlightEntry> flight_record() const;
   std::size_t unsettled() const;
-  // Under this, cliques change and are looked at.
+  // The lock under which cliques are changed and read.
   std::mutex& mutex() const { return mutex_; }
 
  private:
@@ -63,13 +68,13 @@ class Scheduler {
   void complete_all();
   void watch_all();
 
-  // Holds the lock but for the time that the operation takes.
+  // Releases the lock while the operation runs.
   void attempt(const SharedOperation& operation, std::unique_lock<std::mutex>& lock, bool (*launches)(Operation&));
   void launch(const SharedOperation& operation, std::unique_lock<std::mutex>& lock);
   void poll_begun(std::unique_lock<std::mutex>& lock);
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   void conclude(const SharedOperation& operation);
-  // These expect the lock.
+  // The caller of the following functions holds the lock.
   void let_complete(const SharedOperation& operation);
   void settle(const SharedOperation& operation, const Failure* failure);
   void fail_one(const SharedOperation& operation, const Failure& failure, bool spoils);
@@ -94,14 +99,14 @@ class Scheduler {
   SharedOperation launching_;
   Clock::time_point failed_while_launching_{};
   Clock::time_point standing_since_{};
-  // Launches that take their time: other ranks have to come.
+  // Launches that are not complete, because other ranks have not arrived.
   std::vector<SharedOperation> begun_;
   std::deque<SharedOperation> launched_;
-  // In the order of submission.
+  // The operations that are not settled, in the order of submission.
   std::list<SharedOperation> unsettled_;
-  // Launched operations of cliques that the device has not finished.
+  // The number of launched operations of cliques that the device has not finished.
   int busy_cliques_ = 0;
-  // The process ends. Our threads, once they rest, do so for good.
+  // Whether the process ends. Threads of this scheduler that are idle then stay idle.
   bool is_ending_ = false;
   int resting_ = 0;
   int calls_elsewhere_ = 0;

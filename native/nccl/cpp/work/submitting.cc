@@ -49,7 +49,7 @@ void Scheduler::submit_all() {
 void Scheduler::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto has_work = [this] { return is_ending_ || !queue_.empty() || !chores_.empty() || may_block(); };
   if (begun_.empty()) has_work_.wait(lock, has_work);
-  // By the system's clock: waiting by the steady one asks for glibc 2.30.
+  // Waits by the system clock: waiting by the steady clock needs glibc 2.30.
   else has_work_.wait_until(lock, std::chrono::system_clock::now() + tuning::kBegunInterval, has_work);
 }
 
@@ -109,7 +109,8 @@ void Scheduler::attempt(const SharedOperation& operation, std::unique_lock<std::
   else let_complete(operation);
 }
 
-// Also for failed operations, because the memory that they keep is still in use.
+// Hands an operation to the completion thread, even if it has failed, because the memory that it
+// keeps is still in use.
 void Scheduler::let_complete(const SharedOperation& operation) {
   launched_.push_back(operation);
   has_flights_.notify_one();

@@ -48,7 +48,7 @@ void Scheduler::while_deadlines_stand(const std::function<void()>& prepare) {
 void Scheduler::resume_deadlines() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Clock::time_point now = Clock::now();
-  // Deadlines do not stand still for longer than that.
+  // Extends the deadlines by the time for which they stood still, but by at most the timeout.
   for (const SharedOperation& operation : unsettled_)
     operation->deadline += std::min<Clock::duration>(now - std::max(standing_since_, operation->submitted), timeout_);
   standing_since_ = {};
@@ -64,7 +64,8 @@ void Scheduler::watch_launches(Clock::time_point now) {
 void Scheduler::watch_deadlines(Clock::time_point now) {
   for (auto at = unsettled_.begin(); at != unsettled_.end(); ++at) {
     const SharedOperation operation = *at;
-    // It may wait for a collective, which has a time of its own.
+    // Extends the deadline of an operation that may wait for a collective, which has a deadline of
+    // its own.
     if (operation->clique == nullptr && busy_cliques_ > 0) operation->deadline = std::max(operation->deadline, now + timeout_);
     if (now < operation->deadline) continue;
     const std::string where = operation->state == State::kQueued ? "it was not launched" : operation->unfinished;
@@ -82,8 +83,8 @@ void Scheduler::watch_cliques() {
   std::vector<std::shared_ptr<Clique>> cliques;
   for (const SharedOperation& operation : unsettled_) {
     const std::shared_ptr<Clique>& clique = operation->clique;
-    // NCCL joins a thread of its own where it is asked, and two must not ask for one communicator
-    // at once: a launch asks itself.
+    // Skips cliques that are launching. NCCL joins a thread of its own when it is asked for errors,
+    // and two threads must not ask for one communicator at once; a launch asks by itself.
     if (clique == nullptr || clique->state != CliqueState::kOpen || clique->is_launching) continue;
     if (cliques.empty() || cliques.back() != clique) cliques.push_back(clique);
   }

@@ -79,7 +79,7 @@ Result put_copy(const char* function, void* into, const void* from, std::size_t 
   return kSuccess;
 }
 
-// At the exit of the process. Like the real driver, it waits for work of the GPUs.
+// Called at the exit of the process. Like the real driver, it waits for work of the GPUs.
 void tear_down() {
   coll::doubles::is_torn_down = true;
   coll::doubles::wait_for_all_streams();
@@ -98,7 +98,7 @@ __attribute__((destructor)) static void tell_counts() {
   tell_count("events", coll_double_events());
 }
 
-// For the NCCL double.
+// Submits a task to a stream, for the NCCL double.
 COLL_EXPORT void coll_double_put(Stream stream, void (*task)(void*), void* argument) {
   stream->put([=] { task(argument); });
 }
@@ -243,7 +243,7 @@ COLL_EXPORT Result cuMemcpyDtoHAsync_v2(void* into, Pointer from, std::size_t by
 }
 
 COLL_EXPORT Result cuMemcpyDtoDAsync_v2(Pointer into, Pointer from, std::size_t bytes, Stream stream) {
-  // The real driver does not define copies between ranges that overlap.
+  // Refuses copies between ranges that overlap, which the real driver does not define.
   if (into < from + bytes && from < into + bytes) return kInvalidValue;
   return put_copy("cuMemcpyDtoDAsync_v2", host(into), host(from), bytes, stream, is_there(into, bytes, stream) && is_there(from, bytes, stream));
 }
@@ -277,7 +277,7 @@ COLL_EXPORT Result cuPointerGetAttribute(void* value, int attribute, Pointer poi
   if (!memory.find(pointer, begin, bytes)) return kInvalidValue;
   const bool is_virtual = memory.is_virtual(pointer);
   if (attribute == kPointerContext || attribute == kPointerPool) {
-    // Another context than the primary one, if that is requested.
+    // Returns another context than the primary one, if the control file requests this.
     static ContextRecord stranger{0};
     const void* found = nullptr;
     if (attribute == kPointerContext && is_wished("strange context")) found = &stranger;
@@ -296,7 +296,7 @@ COLL_EXPORT Result cuMemGetAddressRange_v2(Pointer* begin, std::size_t* bytes, P
   return Memory::of_process().find(pointer, *begin, *bytes) ? kSuccess : kInvalidValue;
 }
 
-// PTX cannot run here, but its kernels must exist.
+// Keeps the text only, because PTX cannot run here. Later calls check that it has the kernels.
 COLL_EXPORT Result cuModuleLoadDataEx(Module* module, const void* text, unsigned, int*, void**) {
   if (const Result refused = refusal("cuModuleLoadDataEx")) return refused;
   std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow module", 0)));

@@ -14,7 +14,7 @@ namespace coll::nccl {
 
 // One rank's part of a communicator.
 struct CommunicatorRecord {
-  // For a communicator of a split, known once it is open.
+  // The size of the communicator. For a split, it is known once the communicator is open.
   std::atomic<int> size{0};
   std::atomic<int> rank{0};
   int device = 0;
@@ -54,17 +54,17 @@ int version_of_double();
 
 using Record = std::shared_ptr<nccl::CommunicatorRecord>;
 
-// Null unless the communicator exists.
+// The record of a communicator; null if it does not exist.
 Record find_record(nccl::Communicator communicator);
 void add_record(const Record& record);
 void remove_record(nccl::Communicator communicator);
 long count_records();
 
-// Meets the other ranks. Blocks until they have arrived, or the record is aborted.
+// Waits until the other ranks have arrived, or the record is aborted.
 nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id);
 // The failure that is requested for missing resources of the machine; otherwise success.
 nccl::Result lack_of_room(nccl::CommunicatorRecord& record);
-// Sends a request with its input, and receives the result. Blocks in the same way.
+// Sends a request with its input, and receives the result. Blocks until then, or until an abort.
 nccl::Result exchange(nccl::CommunicatorRecord& record, const Request& request, const void* input, Bytes& output);
 // Sleeps until the record is aborted, like a kernel of NCCL after an error.
 void wait_for_abort(const nccl::CommunicatorRecord& record);

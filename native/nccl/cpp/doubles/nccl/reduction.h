@@ -7,7 +7,7 @@ namespace coll::doubles {
 
 using Bytes = std::vector<char>;
 
-// 0 if NCCL has no such dtype.
+// The size of an element; 0 if NCCL has no such dtype.
 std::size_t bytes_of(int dtype);
 
 // The inputs' elements, combined in the order of the ranks and rounded after each step.

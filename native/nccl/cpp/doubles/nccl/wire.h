@@ -57,14 +57,14 @@ struct SplitReply {
 // A connection. False and -1 mean that it is lost or was aborted.
 struct Wire {
   int socket = -1;
-  // Checked while waiting; null if the wait cannot be aborted.
+  // A flag that is checked while waiting and ends the wait; null if the wait cannot be aborted.
   const std::atomic<bool>* gives_up = nullptr;
 
   bool send(const void* data, std::size_t bytes) const;
   bool receive(void* data, std::size_t bytes) const;
 };
 
-// The id holds the name of a socket.
+// Listens at a socket, whose name is stored in the id.
 int listen_for(nccl::UniqueId& id);
 int connect_to(const nccl::UniqueId& id);
 
