@@ -1,8 +1,13 @@
+import { directAlgorithm } from '@coll/direct';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { on, spread, TestedAllReduce } from '../../test/tested-all-reduce.js';
 import type { Collective } from '../collectives/collective.js';
 import { portableWorld } from '../engines/worlds.js';
-import type { RunOptions, Segments, ValuePart } from '../runtime/communicator.js';
+import { hierarchical } from '../hierarchical/hierarchical-communicator.js';
+import { jsEngine } from '../js/js-engine.js';
+import { ReplicaCollectives } from '../replicas/replica-collectives.js';
+import type { Communicator, RunOptions, Segments, ValuePart } from '../runtime/communicator.js';
+import { drive } from '../runtime/drive.js';
 import { ForwardingCommunicator } from '../runtime/forwarding-communicator.js';
 import { PerReplica } from '../values/distributed-values.js';
 import { IndexedSlices } from '../values/indexed-slices.js';
@@ -85,6 +90,23 @@ describe('RunOptions.values', () => {
     );
     await Promise.all(calls.map(({ ended }) => ended));
     expect(seen).toEqual([[part('b', 0, 0, 1)], [part('a', 0, 0, 1)]]);
+  });
+});
+
+describe('RunOptions.values of parts of a call', () => {
+  it('reach the level between workers, in which the buffers have the same elements', async () => {
+    const [within, across] = [2, 1].map((size) => jsEngine.communicator(size, directAlgorithm()));
+    const levels = hierarchical([within as Communicator], new Noting(across as Communicator));
+    const ops = new TestedAllReduce({ world: portableWorld(devices), communicator: () => levels });
+    await ops.batchReduce('SUM', pairs, { names: ['bias', 'kernel'] });
+    expect(seen).toEqual([[part('bias', 0, 0, 2), part('kernel', 0, 2, 4)]]);
+  });
+
+  it('are those of a broadcast, too', async () => {
+    const on = new Noting(jsEngine.communicator(1, directAlgorithm()));
+    const values = [tensor([1, 2]), tensor([3])];
+    await drive(new ReplicaCollectives(on).broadcast(values, 0, undefined, '', undefined, ['bias', 'scale']));
+    expect(seen).toEqual([[part('bias', 0, 0, 2), part('scale', 0, 2, 1)]]);
   });
 });
 
