@@ -169,6 +169,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   shuffleAlgorithm: { call: (options) => multiWorker.shuffleAlgorithm(options) },
   CollectiveAllReduce: { new: (options) => new multiWorker.CollectiveAllReduce(devices, 2, options) },
   MultiWorkerAllReduce: { new: (options) => new multiWorker.MultiWorkerAllReduce(undefined, 1, options) },
+  acrossWorkers: { call: (options) => multiWorker.acrossWorkers(() => new RingAllReduce(), options) },
   'multi-worker': { create: (options) => multiWorker.multiWorker.create(options) },
   collective: { create: (options) => multiWorker.collective.create(options) },
   openProcessGroup: { call: (options) => openProcessGroup(options) },

@@ -1,6 +1,6 @@
 import {
   type CommunicationOptions,
-  type CrossDeviceOps,
+  CrossDeviceOps,
   type EngineResolution,
   type Explanation,
   type PossiblyMirrored,
@@ -17,7 +17,11 @@ import {
   type Batch,
   drive,
   isDense,
+  knownOptions,
+  optionsOf,
   overriddenReduce,
+  quote,
+  requireFunction,
   requireGivenGroup,
   runOptionsOf,
   type ValueLists,
@@ -42,12 +46,19 @@ export interface WorkersOptions {
   readonly engine?: EngineResolution | undefined;
 }
 
+const workersOptions = knownOptions<WorkersOptions>('acrossWorkers', {
+  group: true,
+  devices: true,
+  options: true,
+  engine: true,
+});
+
 /**
  * Cross-device ops for the devices of several workers, which combine dense values by the ops that
  * `create` makes for the world of all workers. Gathers and sparse values of several devices per
  * worker are sent to all workers, as by `CollectiveAllReduce`. All workers must pass the same ops.
  * Closing the result closes the ops of `create`, and leaves the group open.
- * @throws ValueError (ERR_COLL_REFUSED) for ops that would leave out the values of other workers,
+ * @throws ValueError for invalid arguments, and (ERR_COLL_REFUSED) for ops that would leave out the values of other workers,
  * and for a group whose library chooses the algorithms itself, such as MPI
  *
  * @example
@@ -69,13 +80,23 @@ export interface WorkersOptions {
  */
 export async function acrossWorkers(
   create: (world: World) => CrossDeviceOps | Promise<CrossDeviceOps>,
-  { group, devices, options, engine = resolveEngine() }: WorkersOptions,
+  given: WorkersOptions,
 ): Promise<CrossDeviceOps> {
+  const {
+    group,
+    devices,
+    options,
+    engine = resolveEngine(),
+  } = optionsOf(given, '{ group, devices }', workersOptions) as WorkersOptions;
+  requireFunction(create, 'acrossWorkers: create');
   requireGivenGroup(group);
+  if (typeof Object(Object(engine).engine).communicator !== 'function')
+    throw invalid('engine must be a resolution, the result of resolveEngine()', engine);
   if (group.executesBy !== undefined) throw executesByItself(group.executesBy);
   const setting = collectiveSetting(devices, undefined, { options, group }, undefined);
   const world = worldOfAll(setting, engine);
   const ops = await create(world);
+  if (!(ops instanceof CrossDeviceOps)) throw invalid('create must return cross-device ops', ops);
   if (workerCountOf(ops) === group.size) return ops;
   try {
     requireReach(ops, world);
@@ -161,6 +182,10 @@ function requireReach(ops: CrossDeviceOps, world: World): void {
   }
   if (ops.replicaGroup?.size === world.devices.length) return;
   throw refused(ops.name, 'its ops were created without the world of all workers', 'pass the world on from create()');
+}
+
+function invalid(rule: string, value: unknown): ValueError {
+  return new ValueError('ERR_COLL_VALUE', `acrossWorkers: ${rule}, got ${quote(value)}`);
 }
 
 function refused(name: string, why: string, advice: string): ValueError {
