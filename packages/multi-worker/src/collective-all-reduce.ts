@@ -163,18 +163,18 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     if (batch.request.kind === 'broadcast') return super.perform(batch, call);
     const devices = batch.inputs.map(([value]) => value?.device ?? '');
     const known = this.#router.known(call, devices);
-    if (known) return this.#performBy(known, batch, call);
+    if (known) return this.#workBy(known, batch, call);
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
       const ops = await this.#router.choose(own, devices);
-      return drive(this.#performBy(ops, batch, own), runOptionsOf(own));
+      return drive(this.#workBy(ops, batch, own), runOptionsOf(own));
     });
   }
 
   /** Like `perform`, for calls that block the thread. All values are on the host. */
   override performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (!this.#isRank) return this.perform(batch, call);
-    return this.#performBy(this.#router.chooseSync(call, this.#setting.devices ?? []), batch, call);
+    return this.#workBy(this.#router.chooseSync(call, this.#setting.devices ?? []), batch, call);
   }
 
   /** Also closes the ops made for calls with another implementation. The group stays open. */
@@ -239,10 +239,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return group !== undefined && devices?.length === 1;
   }
 
-  #performBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+  #workBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (ops === this) return super.perform(batch, call);
     // NCCL's ops take values of all replicas of this worker, from the methods above.
-    return ops instanceof RingAllReduce ? ops.perform(batch, call) : this.performByHooks(batch, call);
+    return ops instanceof RingAllReduce ? ops.perform(batch, call) : this.hookWork(batch, call);
   }
 
   /**

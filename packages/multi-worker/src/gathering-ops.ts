@@ -28,7 +28,7 @@ export interface GatheringOptions {
 }
 
 /**
- * Performs every operation except all-reduces, for values with components on several workers. Every
+ * Executes every operation except all-reduces, for values with components on several workers. Every
  * worker receives the components of all workers, in rank order, and combines or concatenates them
  * in that order, like a reduction to one device in a single process.
  */

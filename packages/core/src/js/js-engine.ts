@@ -1,4 +1,4 @@
-import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
+import type { ArrayLocation, FoldRange } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
 import { ControllerGroup } from '../members/controller-group.js';
 import type { Group } from '../runtime/communicator.js';
@@ -16,7 +16,7 @@ const sliceLength = 1 << 14;
  * A communicator of ranks in one thread that combines values in JavaScript, without copies of the
  * caller's memory.
  */
-export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
+export class JsCommunicator extends FoldingCommunicator<ArrayLocation> {
   readonly group: Group;
 
   /** @throws ValueError for a size below 1 */
@@ -27,7 +27,7 @@ export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
     this.group = group ?? new ControllerGroup({ communicator, ofSize });
   }
 
-  protected slicesOf(span: FoldRange<ArrayPlace>, { makeFold }: Plan<ArrayPlace>): readonly FoldSlice[] {
+  protected slicesOf(span: FoldRange<ArrayLocation>, { makeFold }: Plan<ArrayLocation>): readonly FoldSlice[] {
     return sliced(makeFold(span), span.count, sliceLength);
   }
 }

@@ -3,14 +3,14 @@ import type { ChunkStep } from '../schedule/fused-chunks.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 
 /**
- * A range of `count` elements to fold (combine). A place locates the first element of an input or
- * output: a byte offset in one memory, or an `ArrayPlace`.
+ * A range of `count` elements to fold (combine). A location is that of the first element of an input or
+ * output: a byte offset in one memory, or an `ArrayLocation`.
  */
-export interface FoldRange<Place = number> {
+export interface FoldRange<Location = number> {
   /** Inputs to combine from left to right or, with `steps`, to load into one register each. */
-  readonly inputs: readonly Place[];
+  readonly inputs: readonly Location[];
   /** Without `steps`, every output gets the result. An output may begin at the same element as an input. */
-  readonly outputs: readonly Place[];
+  readonly outputs: readonly Location[];
   readonly count: number;
   /**
    * Operations on registers, executed in order, instead of combining from left to right. `results`
@@ -21,7 +21,7 @@ export interface FoldRange<Place = number> {
 }
 
 /** Elements of an array, from index `at` on. */
-export interface ArrayPlace {
+export interface ArrayLocation {
   readonly array: TypedArray;
   readonly at: number;
 }
@@ -46,7 +46,7 @@ export type Fold = (begin: number, count: number) => void;
  * Makes folds (functions that combine ranges of elements) for one request. Existing folds remain
  * valid when the memory grows.
  */
-export type FoldMaker<Place = number> = (span: FoldRange<Place>) => Fold;
+export type FoldMaker<Location = number> = (span: FoldRange<Location>) => Fold;
 
 /** The memory that folds work on. */
 export interface FoldMemory {
@@ -57,11 +57,11 @@ export interface FoldMemory {
 }
 
 /**
- * Makes folds (functions that combine ranges of elements) for one kind of place: byte offsets or
+ * Makes folds (functions that combine ranges of elements) for one kind of location: byte offsets or
  * positions in arrays.
  */
-export interface Kernels<Place = number> {
-  foldMaker(request: FoldRequest): FoldMaker<Place>;
+export interface Kernels<Location = number> {
+  foldMaker(request: FoldRequest): FoldMaker<Location>;
 }
 
 /** Makes the kernels of one thread, for shared memory or memory of its own. */

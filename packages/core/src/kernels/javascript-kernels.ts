@@ -10,19 +10,19 @@ import {
   pairKernel,
 } from './combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from './convert.js';
-import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, Kernels } from './fold.js';
+import type { ArrayLocation, Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, Kernels } from './fold.js';
 
 // Small enough for the L1 cache, large enough to amortize the calls between passes.
 const blockLength = 8192;
 
 /** Arithmetic in plain JavaScript, block by block, on any arrays. */
-export const arrayKernels: Kernels<ArrayPlace> = {
+export const arrayKernels: Kernels<ArrayLocation> = {
   foldMaker: (request) => new RequestKernels(request).foldMaker,
 };
 
 /** Like `arrayKernels`, but for elements at byte offsets in one memory. */
 export function javascriptKernels(memory: FoldMemory): Kernels {
-  const placesIn = (dtype: DType, offsets: readonly number[]): ArrayPlace[] => {
+  const placesIn = (dtype: DType, offsets: readonly number[]): ArrayLocation[] => {
     const array = memory.elements(dtype);
     return offsets.map((offset) => ({ array, at: offset / byteSize(dtype) }));
   };
@@ -65,10 +65,10 @@ class RequestKernels {
   readonly #widen: ConvertKernel | undefined;
   readonly #narrow: ConvertKernel | undefined;
   readonly #divide: DivideKernel | undefined;
-  readonly #sum: ArrayPlace;
-  readonly #next: ArrayPlace;
-  readonly #quotient: ArrayPlace;
-  readonly #registers: ArrayPlace[] = [];
+  readonly #sum: ArrayLocation;
+  readonly #next: ArrayLocation;
+  readonly #quotient: ArrayLocation;
+  readonly #registers: ArrayLocation[] = [];
 
   constructor(request: FoldRequest) {
     const { dtype, op, divisor } = request;
@@ -89,9 +89,9 @@ class RequestKernels {
     this.#quotient = blockOf(wide);
   }
 
-  readonly foldMaker: FoldMaker<ArrayPlace> = (span) => (span.steps ? this.#stepFold(span) : this.#chainFold(span));
+  readonly foldMaker: FoldMaker<ArrayLocation> = (span) => (span.steps ? this.#stepFold(span) : this.#chainFold(span));
 
-  #chainFold({ inputs, outputs: [first, ...others] }: FoldRange<ArrayPlace>): Fold {
+  #chainFold({ inputs, outputs: [first, ...others] }: FoldRange<ArrayLocation>): Fold {
     if (!first) return () => {};
     return inBlocks((begin, count) => {
       if (this.#widen) this.#addWidened(this.#widen, inputs, begin, count);
@@ -105,13 +105,13 @@ class RequestKernels {
   // `into` may be one of the inputs, so only the last addition writes to it.
   #add(
     { only, pair, next }: Chain,
-    into: ArrayPlace,
+    into: ArrayLocation,
     intoAt: number,
-    inputs: readonly ArrayPlace[],
+    inputs: readonly ArrayLocation[],
     begin: number,
     count: number,
   ): void {
-    const [first, second] = inputs as readonly [ArrayPlace, ArrayPlace | undefined];
+    const [first, second] = inputs as readonly [ArrayLocation, ArrayLocation | undefined];
     const at = into.at + intoAt;
     const last = inputs.length - 1;
     if (!second) only(into.array, at, first.array, first.at + begin, count);
@@ -120,15 +120,15 @@ class RequestKernels {
       const sum = this.#sum.array;
       pair(sum, 0, first.array, first.at + begin, second.array, second.at + begin, count);
       for (let position = 2; position < last; position++) {
-        const input = inputs[position] as ArrayPlace;
+        const input = inputs[position] as ArrayLocation;
         next(sum, 0, sum, 0, input.array, input.at + begin, count);
       }
-      const input = inputs[last] as ArrayPlace;
+      const input = inputs[last] as ArrayLocation;
       next(into.array, at, sum, 0, input.array, input.at + begin, count);
     }
   }
 
-  #addWidened(widen: ConvertKernel, inputs: readonly ArrayPlace[], begin: number, count: number): void {
+  #addWidened(widen: ConvertKernel, inputs: readonly ArrayLocation[], begin: number, count: number): void {
     const [sum, next] = [this.#sum.array, this.#next.array];
     inputs.forEach(({ array, at }, position) => {
       widen(position === 0 ? sum : next, 0, array, at + begin, count);
@@ -137,7 +137,7 @@ class RequestKernels {
   }
 
   /** Writes accumulated elements to an output: divided, rounded, or unchanged. */
-  #finish(into: ArrayPlace, begin: number, from: ArrayPlace, count: number): void {
+  #finish(into: ArrayLocation, begin: number, from: ArrayLocation, count: number): void {
     const at = into.at + begin;
     if (!this.#narrow) {
       if (this.#divide) this.#divide(into.array, at, from.array, from.at, count, this.#divisor);
@@ -149,26 +149,26 @@ class RequestKernels {
     this.#narrow(into.array, at, this.#divide ? array : from.array, this.#divide ? 0 : from.at, count);
   }
 
-  #stepFold({ inputs, outputs, steps = [], results = [] }: FoldRange<ArrayPlace>): Fold {
+  #stepFold({ inputs, outputs, steps = [], results = [] }: FoldRange<ArrayLocation>): Fold {
     while (this.#registers.length < inputs.length) this.#registers.push(blockOf(this.#accumulator));
     const registers = this.#registers;
     const load = this.#load;
     return inBlocks((begin, count) => {
       inputs.forEach(({ array, at }, rank) => {
-        load((registers[rank] as ArrayPlace).array, 0, array, at + begin, count);
+        load((registers[rank] as ArrayLocation).array, 0, array, at + begin, count);
       });
       for (const { to, operands } of steps) {
-        const places = operands.map((operand) => registers[operand] as ArrayPlace);
-        this.#add(this.#sums, registers[to] as ArrayPlace, 0, places, 0, count);
+        const places = operands.map((operand) => registers[operand] as ArrayLocation);
+        this.#add(this.#sums, registers[to] as ArrayLocation, 0, places, 0, count);
       }
       outputs.forEach((output, position) => {
-        this.#finish(output, begin, registers[results[position] as number] as ArrayPlace, count);
+        this.#finish(output, begin, registers[results[position] as number] as ArrayLocation, count);
       });
     });
   }
 }
 
-function blockOf(dtype: DType): ArrayPlace {
+function blockOf(dtype: DType): ArrayLocation {
   return { array: allocate(dtype, blockLength), at: 0 };
 }
 

@@ -68,17 +68,17 @@ export class LocalMembers implements LocalGroup {
     return this.localRanks.map((rank) => new Member({ rank, size, algorithm, local: this, family }));
   }
 
-  placeOf(rank: number): number {
+  indexOf(rank: number): number {
     return this.localRanks.indexOf(rank);
   }
 
   /** Runs a collective once all local members have called it. */
-  run(place: number, call: MemberCall, options: RunOptions): Promise<void> {
+  run(index: number, call: MemberCall, options: RunOptions): Promise<void> {
     const { collective } = call;
     if (this.localRanks.length === 1) return this.communicator.run(collective, [call.input], [call.output], options);
     const name = operationOf({ collective, request: options.request });
-    const asked = this.#counting(place, () => this.#check(place, name, call, options));
-    return this.#arrivals.join(place, { ...joining(name, options), asked, call }, async (calls) => {
+    const asked = this.#counting(index, () => this.#check(index, name, call, options));
+    return this.#arrivals.join(index, { ...joining(name, options), asked, call }, async (calls) => {
       const { communicator } = this;
       const [inputs, outputs] = [calls.map((one) => one.call.input), calls.map((one) => one.call.output)];
       await communicator.run(collective, inputs, outputs, jointOptions(calls));
@@ -87,21 +87,21 @@ export class LocalMembers implements LocalGroup {
   }
 
   /** Counts a call that a local member has refused before the call began. */
-  refuse(place: number, error: unknown): void {
-    if (this.localRanks.length > 1) this.#arrivals.refuse(place, error);
+  refuse(index: number, error: unknown): void {
+    if (this.localRanks.length > 1) this.#arrivals.refuse(index, error);
     else this.communicator.group.order.refuse(error);
   }
 
   /** Makes one group per color; each local member joins the group of its color. */
   split(
-    place: number,
+    index: number,
     part: SplitPart,
     algorithm: Algorithm,
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined> {
-    this.#counting(place, () => this.#requireOpen(place, 'split', options));
-    return this.#arrivals.join(place, { ...joining('split', options), asked: askedBySplit, part }, async (calls) => {
+    this.#counting(index, () => this.#requireOpen(index, 'split', options));
+    return this.#arrivals.join(index, { ...joining('split', options), asked: askedBySplit, part }, async (calls) => {
       const { communicator } = this;
       const { group } = communicator;
       const together = { ...jointOptions(calls), request: splitRequest };
@@ -112,14 +112,14 @@ export class LocalMembers implements LocalGroup {
       requireSizes(parts, algorithm, this.localRanks[0] as number);
       const subGroups = await group.split(parts, algorithm, together);
       const local = new Map<Communicator, LocalMembers>();
-      return subGroups.map((subGroup, index) => {
+      return subGroups.map((subGroup, position) => {
         if (!subGroup) return undefined;
         const { communicator: own, close } = subGroup;
         const { localRanks } = own;
         const known = local.get(own) ?? new LocalMembers({ localRanks, communicator: () => own, close });
         local.set(own, known);
-        const rank = (groupOfRank(parts, this.localRanks[index] as number) as readonly number[]).indexOf(
-          this.localRanks[index] as number,
+        const rank = (groupOfRank(parts, this.localRanks[position] as number) as readonly number[]).indexOf(
+          this.localRanks[position] as number,
         );
         return new Member({ rank, size: own.size, algorithm, local: known, family });
       });
@@ -130,8 +130,8 @@ export class LocalMembers implements LocalGroup {
    * A local member leaves. From now on collectives fail. Messages between other members go on until
    * a collective has failed.
    */
-  async close(place: number, family: Set<LocalGroup>): Promise<void> {
-    const rank = this.localRanks[place] as number;
+  async close(index: number, family: Set<LocalGroup>): Promise<void> {
+    const rank = this.localRanks[index] as number;
     this.#left.add(rank);
     if (this.#left.size === this.localRanks.length) family.delete(this);
     const failure: Failure = { reason: 'closed', rank, ranks: [], text: 'has left the group' };
@@ -161,10 +161,10 @@ export class LocalMembers implements LocalGroup {
    * @throws ValueError for a mistake of this member; RuntimeError (ERR_COLL_CLOSED) if it has left;
    * AbortedError if its signal is aborted
    */
-  #check(place: number, operation: string, { collective, input, output }: MemberCall, options: RunOptions): Asked {
-    this.#requireOpen(place, operation, options);
+  #check(index: number, operation: string, { collective, input, output }: MemberCall, options: RunOptions): Asked {
+    this.#requireOpen(index, operation, options);
     const { communicator } = this;
-    const rank = this.localRanks[place] as number;
+    const rank = this.localRanks[index] as number;
     const buffers = { inputs: [listOf(input)], outputs: [listOf(output)] };
     const checked = checkedCall({ collective, size: communicator.size, localRanks: [rank], ...buffers }, options);
     const refused = communicator.refuses(collective, checked.dtype);
@@ -173,17 +173,17 @@ export class LocalMembers implements LocalGroup {
   }
 
   /** Checks a call. If that fails, counts a refused call. */
-  #counting<R>(place: number, check: () => R): R {
+  #counting<R>(index: number, check: () => R): R {
     try {
       return check();
     } catch (error) {
-      this.refuse(place, error);
+      this.refuse(index, error);
       throw error;
     }
   }
 
-  #requireOpen(place: number, operation: string, { signal }: RunOptions): void {
-    const rank = this.localRanks[place] as number;
+  #requireOpen(index: number, operation: string, { signal }: RunOptions): void {
+    const rank = this.localRanks[index] as number;
     if (this.#left.has(rank)) throw closedError({ operation, rank });
     if (signal?.aborted) throw abortedError('before it began', signal, { operation, rank });
   }

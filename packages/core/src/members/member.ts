@@ -59,29 +59,29 @@ const memberOptions = knownOptions<MemberOptions>('a collective of a member', {
 export interface LocalGroup {
   readonly communicator: Communicator;
   /** The index of a rank among the local ranks. */
-  placeOf(rank: number): number;
+  indexOf(rank: number): number;
   /** Runs a collective once all local members have called it. */
-  run(place: number, call: MemberCall, options: RunOptions): Promise<void>;
+  run(index: number, call: MemberCall, options: RunOptions): Promise<void>;
   /**
    * Makes one group per color; each local member joins the group of its color. The new groups are
    * added to `family`, the set of groups that fail together.
    */
   split(
-    place: number,
+    index: number,
     part: SplitPart,
     algorithm: Algorithm,
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined>;
   /**
-   * Counts a call that the local member with index `place` has refused before the call began.
+   * Counts a call that the local member with index `index` has refused before the call began.
    * Members compare their counts in the next call.
    */
-  refuse(place: number, error: unknown): void;
+  refuse(index: number, error: unknown): void;
   /** Ends the group with `error`. Also ends calls in which members of this process wait for each other. */
   fail(error: CollError): void;
   /** The local member with this index leaves. Removes the group from `family` once all of them have left. */
-  close(place: number, family: Set<LocalGroup>): Promise<void>;
+  close(index: number, family: Set<LocalGroup>): Promise<void>;
 }
 
 /** Parts that make up a member. */
@@ -429,7 +429,7 @@ export class Member implements AsyncDisposable {
       requireSplitPart(part);
       return waitingOf(options);
     });
-    return this.#together(this.#local.split(this.#place, part, this.#algorithm, own, this.#family));
+    return this.#together(this.#local.split(this.#index, part, this.#algorithm, own, this.#family));
   }
 
   /**
@@ -438,15 +438,15 @@ export class Member implements AsyncDisposable {
    * exception that ends the process until then is their error instead. Idempotent.
    */
   close(): Promise<void> {
-    return this.#local.close(this.#place, this.#family);
+    return this.#local.close(this.#index, this.#family);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  get #place(): number {
-    return this.#local.placeOf(this.rank);
+  get #index(): number {
+    return this.#local.indexOf(this.rank);
   }
 
   #reducing<R>(
@@ -471,7 +471,7 @@ export class Member implements AsyncDisposable {
       call = memberCall(collectiveOf(), { rank, size, value, into: given.into });
       own = runOptionsOf(given);
     } catch (error) {
-      this.#local.refuse(this.#place, error);
+      this.#local.refuse(this.#index, error);
       throw error;
     }
     await this.#run(call, own);
@@ -497,7 +497,7 @@ export class Member implements AsyncDisposable {
     try {
       return prepare();
     } catch (error) {
-      this.#local.refuse(this.#place, error);
+      this.#local.refuse(this.#index, error);
       throw error;
     }
   }
@@ -505,7 +505,7 @@ export class Member implements AsyncDisposable {
   #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {
     const { layout, valueCount } = call;
     const own = layout === 0 && valueCount === 0 && !request ? options : { ...options, layout, valueCount, request };
-    return this.#together(this.#local.run(this.#place, call, own));
+    return this.#together(this.#local.run(this.#index, call, own));
   }
 
   /**

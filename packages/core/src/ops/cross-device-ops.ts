@@ -2,7 +2,7 @@ import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
 import type { ReducedOnDevices, ReducedValue } from '../collectives/value-types.js';
 import { hasOthers, requireWorld, type World } from '../engines/world.js';
 import { concatAlong } from '../kernels/concat-along.js';
-import { performedAlone } from '../replicas/alone.js';
+import { aloneResults } from '../replicas/alone.js';
 import { type Batch, type DenseBatch, isDense, type ValueLists } from '../replicas/batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.js';
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
@@ -35,8 +35,8 @@ import type { Structure } from '../values/structure.js';
 import type { Tensor, TensorLike } from '../values/tensor.js';
 import { countingRefusals } from './counting-refusals.js';
 import type { Explanation } from './explanation.js';
+import { resultsByHooks } from './hook-results.js';
 import { closedOps, reachingAll, replicasOf } from './ops-errors.js';
-import { performTogether } from './perform-together.js';
 import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {
   asPerReplica,
@@ -303,10 +303,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     this.#requireOpen(batch.request.kind);
     if (this.#collectives) return this.#collectives.perform(batch, call);
     if (batch.inputs.length === 1 && this.workerCount === 1 && !this.#hasOthers)
-      return workDone(performedAlone(batch, call.deduplicate));
+      return workDone(aloneResults(batch, call.deduplicate));
     const work = isDense(batch) ? this.denseWork(batch, call) : undefined;
     if (this.workerCount === 1 && this.#hasOthers) return reachingAll(this.name, work);
-    return work ?? this.performByHooks(batch, call);
+    return work ?? this.hookWork(batch, call);
   }
 
   /** Fills in options that a replica's call leaves out. Default: returns `call` unchanged. */
@@ -328,12 +328,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return undefined;
   }
 
-  /** Implements `perform` by `batchReduceImplementation` and the other methods that plug-ins override. */
-  protected performByHooks(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+  /** Describes a batch as a call of `batchReduceImplementation` or another method that plug-ins override. */
+  protected hookWork(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     const { inputs } = batch;
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
-      return performTogether(batch, {
+      return resultsByHooks(batch, {
         reduce: (op, values) => {
           this.#requireReducible(values);
           const pairs = values.map((value): ReadyPair => [value, value]);

@@ -7,7 +7,7 @@ import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import type { Batch, ValueLists } from './batch.js';
 
 /** The results of a collective with a single replica: the replica's values, reduced or copied. */
-export function performedAlone({ request, inputs }: Batch, isUnique?: boolean): ValueLists {
+export function aloneResults({ request, inputs }: Batch, isUnique?: boolean): ValueLists {
   const resultOf = (value: Value) =>
     request.kind === 'all-reduce' ? reducedAlone(request.op, value, isUnique) : copyToDevice(value, value.device);
   return inputs.map((values) => values.map(resultOf));

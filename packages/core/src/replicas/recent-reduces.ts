@@ -107,7 +107,7 @@ function knownArrays(given: unknown, tensors: readonly Value[]): KnownArrays | u
   for (let index = 0; index < arrays.length; index++) {
     const array: unknown = arrays[index];
     const value = tensors[index] as Value;
-    // An empty array cannot be told from a detached one.
+    // An empty array looks like a detached one.
     if (!ArrayBuffer.isView(array) || array.byteLength === 0) return undefined;
     if (!('data' in value) || value.data !== array) return undefined;
     byteLengths.push(array.byteLength);

@@ -12,7 +12,7 @@ import { createThreadGroup } from '../threads/thread-group.js';
 import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
 import { ReplicaCollectives } from './replica-collectives.js';
-import { type Performer, ReplicaGroup } from './replica-group.js';
+import { type GroupOps, ReplicaGroup } from './replica-group.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });
@@ -220,7 +220,7 @@ describe('a replica whose peers are in other threads or processes', () => {
 
   it('returns one promise for all repetitions that end at once with the same result, and new lists of results', async () => {
     const collectives = new ReplicaCollectives(jsEngine.communicator(1, directAlgorithm()));
-    const perform: Performer['perform'] = (batch, options) => collectives.perform(batch, options);
+    const perform: GroupOps['perform'] = (batch, options) => collectives.perform(batch, options);
     const ops = { perform, performSync: perform, withDefaults: (options: ResolvedOptions) => options };
     const group = new ReplicaGroup({ ops, size: 1, ids: [0], devices: ['cpu:0'] });
     const array = Float32Array.of(5);

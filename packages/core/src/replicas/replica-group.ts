@@ -28,8 +28,8 @@ import {
   requireWhole,
 } from './replica-call.js';
 
-/** Performs the calls of a replica group; implemented by `CrossDeviceOps`. */
-export interface Performer {
+/** The ops that execute the calls of a replica group: `CrossDeviceOps`. */
+export interface GroupOps {
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   withDefaults(call: ResolvedOptions): ResolvedOptions;
@@ -39,8 +39,8 @@ export interface Performer {
 
 /** Parts that make up a replica group. */
 export interface ReplicaGroupOptions {
-  /** Performs the calls of the local replicas. */
-  readonly ops: Performer;
+  /** Executes the calls of the local replicas. */
+  readonly ops: GroupOps;
   /** Number of replicas, local and remote. */
   readonly size: number;
   /** Ids of the local replicas. */
@@ -80,7 +80,7 @@ interface PreparedWork {
 /**
  * Collectives called from inside the replicas of a world. Each replica passes its own values and
  * gets its own results on its device. The local replicas wait for each other; the last to arrive
- * performs the call for all. Every replica must make the same calls in the same order.
+ * executes the call for all. Every replica must make the same calls in the same order.
  *
  * @example
  * ```ts
@@ -193,7 +193,7 @@ export class ReplicaGroup {
   run({ place, call }: GroupCall, track: Track = untracked): Promise<Structure<Value>> {
     const before = this.#arriving[place];
     if (before) return track(this.#runAfter(before, place, call));
-    if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#perform));
+    if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#execute));
     let begun: PreparedWork | undefined;
     try {
       this.#arrivals.requireOpen(call);
@@ -276,7 +276,7 @@ export class ReplicaGroup {
         await turn?.begun;
         const part = arriving.callFor(indices, values);
         const call = turn ? { ...part, options: { ...part.options, turn } } : part;
-        return this.#arrivals.join(place, call, this.#perform) as Promise<readonly Value[]>;
+        return this.#arrivals.join(place, call, this.#execute) as Promise<readonly Value[]>;
       },
       fail: (error) => this.#fail(error),
       end: () => {
@@ -322,15 +322,15 @@ export class ReplicaGroup {
     this.#underWay += 1;
     try {
       await before.catch(() => {});
-      if (!this.canBlock) return await this.#arrivals.join(place, call, this.#perform);
+      if (!this.canBlock) return await this.#arrivals.join(place, call, this.#execute);
       this.#arrivals.requireOpen(call);
-      return (await this.#perform([call]))[0] as Structure<Value>;
+      return (await this.#execute([call]))[0] as Structure<Value>;
     } finally {
       this.#underWay -= 1;
     }
   }
 
-  readonly #perform = async (calls: readonly ReplicaCall[]): Promise<readonly Structure<Value>[]> => {
+  readonly #execute = async (calls: readonly ReplicaCall[]): Promise<readonly Structure<Value>[]> => {
     // Engines check the memory of a single local replica.
     if (calls.length > 1) requireWhole(calls, this.#options.ids);
     const { work, options } = this.#preparedFor(calls, 'perform');

@@ -1,5 +1,5 @@
 import type { Collective } from '../collectives/collective.js';
-import type { ArrayPlace, Fold, FoldRange } from '../kernels/fold.js';
+import type { ArrayLocation, Fold, FoldRange } from '../kernels/fold.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
 import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
@@ -22,10 +22,10 @@ const turnMillis = 1;
  * ranks to all outputs. Each subclass defines the kernels, and how they access the memory of a
  * call.
  */
-export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly FoldSlice[]> {
-  readonly #plans: Plans<Place>;
+export abstract class FoldingCommunicator<Location> extends ControllerCommunicator<readonly FoldSlice[]> {
+  readonly #plans: Plans<Location>;
 
-  constructor(size: number, plans: Plans<Place>) {
+  constructor(size: number, plans: Plans<Location>) {
     super(size);
     this.#plans = plans;
   }
@@ -35,7 +35,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 
   /** Cuts one range of elements of a call into slices, which are short units of work. */
-  protected abstract slicesOf(span: FoldRange<ArrayPlace>, plan: Plan<Place>): readonly FoldSlice[];
+  protected abstract slicesOf(span: FoldRange<ArrayLocation>, plan: Plan<Location>): readonly FoldSlice[];
 
   protected prepare(call: CheckedCall): readonly FoldSlice[] {
     const plan = this.#plans.find(call.collective, call.dtype);
@@ -69,7 +69,10 @@ export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
 }
 
 /** The spans of elements that at least one rank receives, per chunk and segment. */
-function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): FoldRange<ArrayPlace>[] {
+function spansOf(
+  { collective, schedule, chunks }: Omit<Plan, 'makeFold'>,
+  call: CheckedCall,
+): FoldRange<ArrayLocation>[] {
   const { begins, length } = call;
   return chunks.flatMap(({ chain, steps, targets }, index) => {
     const {
@@ -78,7 +81,7 @@ function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call:
       inputAt,
       outputAt,
     } = chunkPlace(schedule, collective.kind, length, index);
-    const spans: FoldRange<ArrayPlace>[] = [];
+    const spans: FoldRange<ArrayLocation>[] = [];
     for (let segment = 0; segment < begins.length - 1; segment++) {
       const segmentBegin = begins[segment] as number;
       const begin = Math.max(chunkBegin, segmentBegin);

@@ -15,20 +15,20 @@ interface PreparedSchedule {
 }
 
 /** A verified schedule, prepared for execution by a thread. */
-export interface Plan<Place = number> extends PreparedSchedule {
+export interface Plan<Location = number> extends PreparedSchedule {
   readonly collective: Collective;
   readonly dtype: DType;
-  readonly makeFold: FoldMaker<Place>;
+  readonly makeFold: FoldMaker<Location>;
 }
 
 /** The plans (prepared schedules) of one algorithm, each made once per kind of request. */
-export class Plans<Place = number> {
+export class Plans<Location = number> {
   readonly #planner: Planner;
-  readonly #kernels: Kernels<Place>;
+  readonly #kernels: Kernels<Location>;
   readonly #schedules = new Map<string, PreparedSchedule>();
-  readonly #plans = new Map<string, Plan<Place>>();
+  readonly #plans = new Map<string, Plan<Location>>();
 
-  constructor(algorithm: Algorithm, size: number, kernels: Kernels<Place>) {
+  constructor(algorithm: Algorithm, size: number, kernels: Kernels<Location>) {
     this.#planner = new Planner(algorithm, size);
     this.#kernels = kernels;
   }
@@ -41,7 +41,7 @@ export class Plans<Place = number> {
   }
 
   /** The plan of a collective. @throws CollError if the algorithm's schedule does not perform it */
-  find(collective: Collective, dtype: DType): Plan<Place> {
+  find(collective: Collective, dtype: DType): Plan<Location> {
     const name = nameOf(collective);
     const key = `${name} ${dtype}`;
     const known = this.#plans.get(key);

@@ -13,13 +13,13 @@ const limit = (timeoutSeconds: number | null, signal?: AbortSignal) => ({
 
 /** A rendezvous whose calls return, to each replica, its number followed by the inputs of all replicas. */
 function echo(size: number) {
-  const perform = vi.fn(async (calls: readonly Spoken[]) =>
+  const execute = vi.fn(async (calls: readonly Spoken[]) =>
     calls.map((_, place) => `${place}: ${calls.map(({ input }) => input).join('')}`),
   );
   const rendezvous = new Rendezvous(Array.from({ length: size }, (_, place) => place));
   const join = (place: number, input: string, more: Partial<Joining> = {}) =>
-    rendezvous.join(place, { name: 'echo', input, ...more }, perform);
-  return { perform, rendezvous, join };
+    rendezvous.join(place, { name: 'echo', input, ...more }, execute);
+  return { perform: execute, rendezvous, join };
 }
 
 const closed = (operation: string) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: closed`, { operation });
@@ -29,19 +29,19 @@ const rest = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a rendezvous of replicas', () => {
   it('executes a call once for all replicas, with the inputs in replica order', async () => {
-    const { perform, join } = echo(3);
+    const { perform: execute, join } = echo(3);
     const outcomes = [join(2, 'c'), join(0, 'a'), join(1, 'b')];
     expect(await Promise.all(outcomes)).toEqual(['2: abc', '0: abc', '1: abc']);
-    expect(perform.mock.calls.map(([calls]) => calls.map(({ input }) => input))).toEqual([['a', 'b', 'c']]);
+    expect(execute.mock.calls.map(([calls]) => calls.map(({ input }) => input))).toEqual([['a', 'b', 'c']]);
   });
 
   it('executes inside the call of the last replica to arrive', async () => {
-    const { perform, join } = echo(2);
+    const { perform: execute, join } = echo(2);
     const first = join(0, 'a');
     await rest();
-    expect(perform).not.toHaveBeenCalled();
+    expect(execute).not.toHaveBeenCalled();
     const second = join(1, 'b');
-    expect(perform).toHaveBeenCalledOnce();
+    expect(execute).toHaveBeenCalledOnce();
     await Promise.all([first, second]);
   });
 
@@ -86,10 +86,10 @@ describe('a rendezvous of replicas', () => {
       [{ name: 'sum' }, { name: 'max' }, 'InternalError', 'ERR_COLL_MISMATCH'],
       [{ form: '[1]' }, { form: '[2]' }, 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
     ] as const) {
-      const { perform, join } = echo(2);
+      const { perform: execute, join } = echo(2);
       for (const error of await Promise.all([join(0, 'a', one), join(1, 'b', other)].map(rejection)))
         expect(error).toMatchObject({ name, code, rank: 1 });
-      expect(perform).not.toHaveBeenCalled();
+      expect(execute).not.toHaveBeenCalled();
     }
   });
 

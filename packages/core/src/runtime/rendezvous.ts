@@ -87,15 +87,15 @@ class Waiter {
   }
 }
 
-type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
+type Execute = (calls: readonly never[]) => Promise<readonly unknown[]>;
 
 /**
  * Synchronizes the replicas of one thread. The n-th calls of all replicas form one call: they are
- * compared, and the last replica to arrive performs the call for all.
+ * compared, and the last replica to arrive executes the call for all.
  */
 export class Rendezvous {
   /**
-   * Called before a call is performed, if all replicas have refused `times` calls since the call
+   * Called before a call is executed, if all replicas have refused `times` calls since the call
    * before. `error` ended the last of them. Also called at the end, if any replica has.
    */
   onRefused: ((error: unknown, times: number) => void) | undefined;
@@ -103,7 +103,7 @@ export class Rendezvous {
   readonly #options: RendezvousOptions;
   readonly #errors: RendezvousErrors;
   readonly #waiting: readonly Waiter[][];
-  readonly #performing = new Map<readonly Waiter[], Promise<void>>();
+  readonly #executing = new Map<readonly Waiter[], Promise<void>>();
   /** Number of unfinished calls of each replica. */
   readonly #pending: number[];
   /** The calls that each replica has refused. */
@@ -135,8 +135,8 @@ export class Rendezvous {
   }
 
   /** Whether a call of all replicas is under way. */
-  get isPerforming(): boolean {
-    return this.#performing.size > 0;
+  get isExecuting(): boolean {
+    return this.#executing.size > 0;
   }
 
   /** Whether the local replica with index `place` waits for other replicas, or for a call of all of them to end. */
@@ -150,7 +150,7 @@ export class Rendezvous {
   }
 
   /**
-   * Waits for the other replicas. The `perform` of the last replica to arrive is called with the
+   * Waits for the other replicas. The `execute` of the last replica to arrive is called with the
    * calls of all replicas and returns an output for each.
    * @throws InternalError (ERR_COLL_MISMATCH) if the replicas' names differ, InvalidArgumentError
    * (ERR_COLL_SHAPE_MISMATCH) if only their forms differ;
@@ -159,7 +159,7 @@ export class Rendezvous {
   join<Call extends Joining, Output>(
     place: number,
     joining: Call,
-    perform: (calls: readonly Call[]) => Promise<readonly Output[]>,
+    execute: (calls: readonly Call[]) => Promise<readonly Output[]>,
   ): Promise<Output> {
     try {
       this.requireOpen(joining);
@@ -173,7 +173,7 @@ export class Rendezvous {
     this.#waiting[place]?.push(waiter);
     let areAllHere = true;
     for (const calls of this.#waiting) areAllHere &&= calls.length > 0;
-    if (areAllHere) this.#begin(perform);
+    if (areAllHere) this.#begin(execute);
     this.#options.onChange?.();
     return waiter.promise as Promise<Output>;
   }
@@ -208,7 +208,7 @@ export class Rendezvous {
   /** Like `close`, but also ends calls that are under way. */
   fail(errorFor: ErrorFor): void {
     this.#refuseAll(errorFor);
-    this.#reject([...this.#performing.keys()].flat());
+    this.#reject([...this.#executing.keys()].flat());
     this.close(errorFor);
   }
 
@@ -234,7 +234,7 @@ export class Rendezvous {
     return true;
   }
 
-  #begin(perform: Perform): void {
+  #begin(execute: Execute): void {
     const waiters = this.#waiting.map((calls) => calls.shift() as Waiter);
     this.#begun += 1;
     let isExclusive = false;
@@ -242,7 +242,7 @@ export class Rendezvous {
       unwatch?.();
       isExclusive ||= joining.isExclusive === true;
     }
-    const before = isExclusive ? Promise.all(this.#performing.values()) : this.#exclusive;
+    const before = isExclusive ? Promise.all(this.#executing.values()) : this.#exclusive;
     const calls = waiters.map(({ joining }) => joining as never);
     let outputs: Promise<readonly unknown[]>;
     try {
@@ -252,7 +252,7 @@ export class Rendezvous {
       // Refusals are reported in the order of the calls.
       const reported = before?.then(() => this.#tellRefused(refusals));
       if (!reported) this.#tellRefused(refusals);
-      outputs = reported ? reported.then(() => perform(calls)) : perform(calls);
+      outputs = reported ? reported.then(() => execute(calls)) : execute(calls);
     } catch (error) {
       outputs = Promise.reject(error);
     }
@@ -260,7 +260,7 @@ export class Rendezvous {
       (all) => this.#deliver(waiters, all),
       (error: unknown) => this.#fail(waiters, error),
     );
-    this.#performing.set(waiters, ended);
+    this.#executing.set(waiters, ended);
     if (isExclusive) this.#exclusive = ended;
   }
 
@@ -282,8 +282,8 @@ export class Rendezvous {
 
   /** Forgets a call of all replicas that has ended. */
   #end(waiters: readonly Waiter[]): void {
-    if (this.#exclusive === this.#performing.get(waiters)) this.#exclusive = undefined;
-    this.#performing.delete(waiters);
+    if (this.#exclusive === this.#executing.get(waiters)) this.#exclusive = undefined;
+    this.#executing.delete(waiters);
     this.#options.onChange?.();
   }
 

@@ -1,5 +1,5 @@
 import { outputDType } from '../collectives/collective.js';
-import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
+import type { ArrayLocation, FoldRange } from '../kernels/fold.js';
 import type { Arena } from '../runtime/arena.js';
 import type { FoldSlice } from '../runtime/folding-communicator.js';
 import type { Plan } from '../runtime/plans.js';
@@ -27,7 +27,7 @@ export class BlockFolds {
     this.#arena = arena;
   }
 
-  slicesOf({ inputs, outputs, count, ...arithmetic }: FoldRange<ArrayPlace>, plan: Plan): FoldSlice[] {
+  slicesOf({ inputs, outputs, count, ...arithmetic }: FoldRange<ArrayLocation>, plan: Plan): FoldSlice[] {
     const { collective, dtype, makeFold } = plan;
     const resultDType = outputDType(collective, dtype);
     const sources = inputs.map((_, index) => this.#block(index, dtype));

@@ -1,4 +1,4 @@
-import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
+import type { ArrayLocation, FoldRange } from '../kernels/fold.js';
 import { ControllerGroup } from '../members/controller-group.js';
 import { Arena, type ArenaMemory } from '../runtime/arena.js';
 import type { Group } from '../runtime/communicator.js';
@@ -40,7 +40,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
 
-  protected slicesOf(span: FoldRange<ArrayPlace>, plan: Plan): readonly FoldSlice[] {
+  protected slicesOf(span: FoldRange<ArrayLocation>, plan: Plan): readonly FoldSlice[] {
     const isInArena = [...span.inputs, ...span.outputs].every(({ array }) => this.#arena.holds(array));
     return isInArena
       ? sliced(plan.makeFold(inBytes(span)), span.count, sliceLength)
@@ -49,8 +49,8 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
 }
 
 /** The same fold range with byte offsets in the arena instead of arrays. */
-function inBytes({ inputs, outputs, ...span }: FoldRange<ArrayPlace>): FoldRange {
-  const offsetsOf = (places: readonly ArrayPlace[]) =>
+function inBytes({ inputs, outputs, ...span }: FoldRange<ArrayLocation>): FoldRange {
+  const offsetsOf = (places: readonly ArrayLocation[]) =>
     places.map(({ array, at }) => array.byteOffset + at * array.BYTES_PER_ELEMENT);
   return { ...span, inputs: offsetsOf(inputs), outputs: offsetsOf(outputs) };
 }

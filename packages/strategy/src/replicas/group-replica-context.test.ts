@@ -26,7 +26,7 @@ function replicaOf(outcome: Promise<unknown>, canBlock: boolean, atOnce = 0) {
   const group = { canBlock, reduceCall: () => ({}), run } as unknown as ReplicaGroup;
   const fail = vi.fn();
   const scheduler = { fail } as unknown as ReplicaScheduler;
-  const context = new LocalReplicaContext({ strategy: strategyOf(1), place: 0, group, scheduler, onReport: undefined });
+  const context = new LocalReplicaContext({ strategy: strategyOf(1), index: 0, group, scheduler, onReport: undefined });
   return { context, fail, reduce: () => runInReplica(context, () => context.allReduce('SUM', 1)) };
 }
 

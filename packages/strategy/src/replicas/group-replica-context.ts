@@ -25,11 +25,11 @@ export interface ReplicaIdentity {
   readonly device: string;
 }
 
-/** The identity of the replica at index `place` of this process. */
-export function replicaAt(strategy: Strategy, place: number): ReplicaIdentity {
+/** The identity of the replica at index `index` of this process. */
+export function replicaAt(strategy: Strategy, index: number): ReplicaIdentity {
   const { firstReplica, workerDevices } = strategy.extended;
   const { numReplicasInSync } = strategy;
-  return { strategy, numReplicasInSync, id: firstReplica + place, device: workerDevices[place] as string };
+  return { strategy, numReplicasInSync, id: firstReplica + index, device: workerDevices[index] as string };
 }
 
 /** A replica whose calls go through a replica group. */

@@ -22,7 +22,7 @@ import type { ReplicaScheduler } from './replica-scheduler.js';
 export interface LocalReplica {
   readonly strategy: Strategy;
   /** Index among the replicas of this thread. */
-  readonly place: number;
+  readonly index: number;
   readonly group: ReplicaGroup;
   readonly scheduler: ReplicaScheduler;
   readonly onReport: RunOptions['onReport'];
@@ -43,7 +43,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
   readonly #replica: LocalReplica;
 
   constructor(replica: LocalReplica) {
-    super(replicaAt(replica.strategy, replica.place));
+    super(replicaAt(replica.strategy, replica.index));
     this.#replica = replica;
   }
 
@@ -64,8 +64,8 @@ export class LocalReplicaContext extends GroupReplicaContext {
         args: requireMergeCall(fn, args, kwargs),
         merge: (calls) => this.#merge(fn as unknown as MergeFunction, calls),
       };
-      const { scheduler, place } = this.#replica;
-      const results = scheduler.arrivals.join(place, call, (calls) => (calls[0] as MergeCall).merge(calls));
+      const { scheduler, index } = this.#replica;
+      const results = scheduler.arrivals.join(index, call, (calls) => (calls[0] as MergeCall).merge(calls));
       return this.track(results) as Promise<Result>;
     } catch (error) {
       return Promise.reject(refused(this.strategy, error, this));
@@ -74,9 +74,9 @@ export class LocalReplicaContext extends GroupReplicaContext {
 
   maxForInput(numbers: Float64Array | Uint8Array): Promise<Tensor> {
     requireReplica(this, 'shardForReplica');
-    const { scheduler, place } = this.#replica;
+    const { scheduler, index } = this.#replica;
     const call: InputCall = { name: purposeName('input') as string, form: `${numbers.length}`, numbers };
-    return this.track(scheduler.arrivals.join(place, call, (calls) => this.#maxForInput(calls)));
+    return this.track(scheduler.arrivals.join(index, call, (calls) => this.#maxForInput(calls)));
   }
 
   /** Combines the numbers of this worker's replicas, then those of all workers. */
@@ -94,7 +94,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
   async #merge(fn: MergeFunction, calls: readonly MergeCall[]): Promise<readonly unknown[]> {
     const args = regroup(calls.map((call) => call.args) as readonly Structure<unknown>[]) as readonly unknown[];
     const result = (await runAcross(this.strategy, () => fn(this.strategy, ...args))) as Structure<unknown>;
-    return calls.map((_, place) => selectReplica(place, result));
+    return calls.map((_, index) => selectReplica(index, result));
   }
 
   /**

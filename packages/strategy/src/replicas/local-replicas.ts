@@ -24,12 +24,12 @@ export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalR
   const { onReport } = options;
   const group = groupOf(strategy, await strategy.extended.replicaOps(), scheduler);
   const contexts = workerDevices.map(
-    (_, place) => new LocalReplicaContext({ strategy, place, group, scheduler, onReport }),
+    (_, index) => new LocalReplicaContext({ strategy, index, group, scheduler, onReport }),
   );
   shareVariables(contexts);
-  const call = async (place: number) => {
-    const context = contexts[place] as LocalReplicaContext;
-    const result = await runInReplica(context, () => fn(context, ...(argsOf(place) as never)));
+  const call = async (index: number) => {
+    const context = contexts[index] as LocalReplicaContext;
+    const result = await runInReplica(context, () => fn(context, ...(argsOf(index) as never)));
     await context.settle();
     return result;
   };
@@ -46,7 +46,7 @@ function groupOf(strategy: Strategy, ops: CrossDeviceOps, scheduler: ReplicaSche
   return new ReplicaGroup({
     ops,
     size: strategy.numReplicasInSync,
-    ids: devices.map((_, place) => firstReplica + place),
+    ids: devices.map((_, index) => firstReplica + index),
     devices,
     arrivals: scheduler.arrivals,
     fail: (error) => scheduler.fail(error),

@@ -6,8 +6,8 @@ import type { RunOptions } from '../scope/run-options.js';
  * An argument with the replica's components in place of distributed values. An argument without
  * distributed values is returned as the same object, so that replicas of one thread can share it.
  */
-export function componentOf(arg: unknown, place: number): unknown {
-  return findDistributed(arg) ? selectReplica(place, arg as Structure<unknown>) : arg;
+export function componentOf(arg: unknown, index: number): unknown {
+  return findDistributed(arg) ? selectReplica(index, arg as Structure<unknown>) : arg;
 }
 
 /** @throws ValueError for an option that only modules can have */

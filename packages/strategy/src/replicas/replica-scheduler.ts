@@ -5,7 +5,7 @@ import { annotate } from './replica-error.js';
 
 interface Replica {
   /** Index among the replicas of this thread. */
-  readonly place: number;
+  readonly index: number;
   /** Index among the replicas of all workers, for messages. */
   readonly id: number;
   hasEnded: boolean;
@@ -35,8 +35,8 @@ export class ReplicaScheduler {
   /** The error that ended the run before all replicas had ended. */
   #failure: { readonly error: unknown } | undefined;
   #awaited: Awaited | undefined;
-  /** The calls whose results are not delivered, the oldest first: each resumes the replica at a place. */
-  readonly #deliveries: ((place: number) => void)[] = [];
+  /** The calls whose results are not delivered, the oldest first: each resumes the replica at an index. */
+  readonly #deliveries: ((index: number) => void)[] = [];
   /** Number of replicas that have the result of the oldest of these calls. */
   #delivered = 0;
   #isDecisionDue = false;
@@ -46,7 +46,7 @@ export class ReplicaScheduler {
 
   /** Number of replicas in this thread, and the id of the first of them. */
   constructor(size: number, firstReplica = 0) {
-    this.#replicas = Array.from({ length: size }, (_, place) => ({ place, id: firstReplica + place, hasEnded: false }));
+    this.#replicas = Array.from({ length: size }, (_, index) => ({ index, id: firstReplica + index, hasEnded: false }));
     this.arrivals = new Rendezvous(
       this.#replicas.map(({ id }) => id),
       {
@@ -65,7 +65,7 @@ export class ReplicaScheduler {
    * @throws the error of the first replica that fails, with its number; RuntimeError or
    * InternalError if replicas wait for different calls; AbortedError
    */
-  async run(call: (place: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
+  async run(call: (index: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
     const abort = () => {
       const error = new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: signal?.reason });
       this.fail(error);
@@ -98,9 +98,9 @@ export class ReplicaScheduler {
     this.#change();
   }
 
-  async #runReplica(replica: Replica, call: (place: number) => unknown): Promise<void> {
+  async #runReplica(replica: Replica, call: (index: number) => unknown): Promise<void> {
     try {
-      replica.result = await call(replica.place);
+      replica.result = await call(replica.index);
     } catch (error) {
       if (!this.#failure) {
         const named = annotate(error, replica.id);
@@ -152,7 +152,7 @@ export class ReplicaScheduler {
     }
     const replica = this.#replicas[this.#delivered] as Replica;
     this.#delivered += 1;
-    deliver(replica.place);
+    deliver(replica.index);
     // The next call or the end of a replica shows that it has gone on, unless it waits in another call, too.
     if (this.#isQuiet(replica)) this.#awaitTurn();
   }
@@ -168,8 +168,8 @@ export class ReplicaScheduler {
   }
 
   /** Whether a replica waits for others or has ended. */
-  #isQuiet({ place, hasEnded }: Replica): boolean {
-    return hasEnded || this.arrivals.isWaiting(place);
+  #isQuiet({ index, hasEnded }: Replica): boolean {
+    return hasEnded || this.arrivals.isWaiting(index);
   }
 
   /**
@@ -177,17 +177,17 @@ export class ReplicaScheduler {
    * and all results are delivered.
    */
   #isAtRest(): boolean {
-    if (this.#deliveries.length > 0 || this.arrivals.isPerforming) return false;
+    if (this.#deliveries.length > 0 || this.arrivals.isExecuting) return false;
     return this.#replicas.every((replica) => this.#isQuiet(replica));
   }
 
   /** @throws RuntimeError if some replicas have ended while others wait for them */
   #requireAllEnded(): void {
-    const waiting = this.#replicas.filter(({ place }) => this.arrivals.waitingIn(place));
+    const waiting = this.#replicas.filter(({ index }) => this.arrivals.waitingIn(index));
     const [first] = waiting;
-    const gone = this.#replicas.find(({ place }) => !this.arrivals.waitingIn(place));
+    const gone = this.#replicas.find(({ index }) => !this.arrivals.waitingIn(index));
     if (!first || !gone) return;
-    const nameOf = ({ place }: Replica) => (this.arrivals.waitingIn(place) as { readonly name: string }).name;
+    const nameOf = ({ index }: Replica) => (this.arrivals.waitingIn(index) as { readonly name: string }).name;
     const waits = waiting.map((replica) => `replica ${replica.id} waits in ${nameOf(replica)}`).join(', ');
     const alike = 'all replicas must make the same calls in the same order';
     const { begun } = this.arrivals;

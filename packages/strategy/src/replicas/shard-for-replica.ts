@@ -41,12 +41,12 @@ export function shardForReplica<Element>(
   options?: InputOptionsInit,
 ): DistributedDataset<Element> {
   const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = requireContext(context);
-  const place = { numWorkers, workerIndex, replicasPerWorker: 1 };
+  const index = { numWorkers, workerIndex, replicasPerWorker: 1 };
   const max = maxOf(context);
   const refuse = context instanceof GroupReplicaContext ? (error: unknown) => context.refuse(error) : undefined;
   const others = max && readersOf(context, () => new Readers({ what: 'replica', max, refuse }));
   try {
-    return rebatched(dataset, { place, devices, join: ([part]) => part, others }, options);
+    return rebatched(dataset, { place: index, devices, join: ([part]) => part, others }, options);
   } catch (error) {
     refuse?.(error);
     throw error;

@@ -13,8 +13,8 @@ interface Implementations {
   broadcast(root: number, values: readonly PerReplica<Value>[]): Promise<readonly PossiblyMirrored[]>;
 }
 
-/** Performs the call of all local replicas on their values. Gathers run one after the other. */
-export async function performTogether(batch: Batch, implementations: Implementations): Promise<ValueLists> {
+/** The results of a batch by the methods that plug-ins override. Gathers run one after the other. */
+export async function resultsByHooks(batch: Batch, implementations: Implementations): Promise<ValueLists> {
   const results = await resultsOf(batch, perReplica(batch.inputs), implementations);
   return batch.inputs.map((_, place) => results.map((result) => componentOf(result, place)));
 }
