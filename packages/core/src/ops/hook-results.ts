@@ -16,7 +16,7 @@ interface Implementations {
 /** The results of a batch by the methods that plug-ins override. Gathers run one after the other. */
 export async function resultsByHooks(batch: Batch, implementations: Implementations): Promise<ValueLists> {
   const results = await resultsOf(batch, perReplica(batch.inputs), implementations);
-  return batch.inputs.map((_, place) => results.map((result) => componentOf(result, place)));
+  return batch.inputs.map((_, index) => results.map((result) => componentOf(result, index)));
 }
 
 async function resultsOf(

@@ -71,7 +71,7 @@ describe.each(makers)('the memory that is passed to %s in the option `into`', (_
     const result = await make().reduce(ReduceOp.SUM, value, ['cpu:1', 'cpu:0'], { into });
     const { devices, values: components } = result as Mirrored<Tensor>;
     expect(devices.map((device) => device.slice(-1))).toEqual(['1', '0']);
-    expect(components.map(({ data }, place) => data === into.values[place]?.data)).toEqual([true, true]);
+    expect(components.map(({ data }, index) => data === into.values[index]?.data)).toEqual([true, true]);
     expect(components.map(({ data }) => [...data])).toEqual([
       [31, 42],
       [31, 42],

@@ -105,7 +105,7 @@ export function inOrderOf<Result extends Value | DistributedValues<Value>>(
 ): Result | Mirrored<Value> {
   if (destinations === value || !(result instanceof DistributedValues)) return result;
   const order = orderOf(destinations, result.devices);
-  return order ? (mirror(order.map((place) => result.values[place] as Value)) as Mirrored<Value>) : result;
+  return order ? (mirror(order.map((index) => result.values[index] as Value)) as Mirrored<Value>) : result;
 }
 
 /** Sorts the target memory of each value by the value's devices, the order in which an all-reduce fills the memory. */
@@ -113,7 +113,7 @@ export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: Res
   return targets.map((tensors, index) => {
     const [value, destinations] = pairs[index] as ReadyPair;
     const order = tensors && destinations !== value ? orderOf(destinations, value.devices) : undefined;
-    return order ? order.map((_, place) => tensors?.[order.indexOf(place)] as Tensor) : tensors;
+    return order ? order.map((_, index) => tensors?.[order.indexOf(index)] as Tensor) : tensors;
   });
 }
 
@@ -149,9 +149,9 @@ function inTargets<Result extends Value | Mirrored<Value>>(
     const tensors = targets[index];
     if (!tensors) return result;
     const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Tensor[];
-    if (components.every((component, place) => isIn(tensors[place] as Tensor, component))) return result;
+    if (components.every((component, index) => isIn(tensors[index] as Tensor, component))) return result;
     return mirror(
-      components.map((component, place) => viewOnDevice(filled(tensors[place] as Tensor, component), component.device)),
+      components.map((component, index) => viewOnDevice(filled(tensors[index] as Tensor, component), component.device)),
     );
   });
 }

@@ -68,13 +68,13 @@ const operation = 'all-reduce';
  */
 export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): ArrivingResults {
   const { rank, signal } = arrival;
-  const places = leaves.map(() => new Settling<Value>());
+  const results = leaves.map(() => new Settling<Value>());
   const ending = new Settling<void>();
   const breakWith = (error: CollError) => {
     if (ending.isSettled) return;
     arrival.fail(error);
     arrival.end?.();
-    for (const place of [...places, ending]) place.reject(error);
+    for (const settling of [...results, ending]) settling.reject(error);
   };
   leaves.forEach((leaf, index) => {
     if (isPromise(leaf)) leaf.then(undefined, (reason: unknown) => breakWith(rejected(rank, index, reason)));
@@ -82,30 +82,30 @@ export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): Ar
   const abort = () => breakWith(aborted(rank, signal?.reason));
   signal?.addEventListener('abort', abort);
   if (signal?.aborted) abort();
-  const groups = new Groups(places, arrival, () => ending.resolve());
+  const groups = new Groups(results, arrival, () => ending.resolve());
   const reduced = ending.isSettled ? Promise.resolve() : groups.reduce(leaves, ending.promise);
   reduced.catch((error: unknown) => {
     breakWith(error instanceof CollError ? error : rejected(rank, undefined, error));
   });
   const clear = () => signal?.removeEventListener('abort', abort);
   ending.promise.then(clear, clear);
-  return { results: places.map(({ promise }) => promise), ended: ending.promise };
+  return { results: results.map(({ promise }) => promise), ended: ending.promise };
 }
 
 /** The groups of values of one call, in the order in which their reductions start. */
 class Groups {
-  readonly #places: readonly Settling<Value>[];
+  readonly #results: readonly Settling<Value>[];
   readonly #arrival: Arrival;
   readonly #onEnd: () => void;
   readonly #values: Value[];
   #left: number;
 
-  constructor(places: readonly Settling<Value>[], arrival: Arrival, onEnd: () => void) {
-    this.#places = places;
+  constructor(results: readonly Settling<Value>[], arrival: Arrival, onEnd: () => void) {
+    this.#results = results;
     this.#arrival = arrival;
     this.#onEnd = onEnd;
-    this.#values = new Array(places.length);
-    this.#left = places.length;
+    this.#values = new Array(results.length);
+    this.#left = results.length;
   }
 
   /**
@@ -143,7 +143,7 @@ class Groups {
     const isLast = this.#left === 0;
     if (isLast) this.#arrival.end?.();
     indices.forEach((index, position) => {
-      this.#places[index]?.resolve(results[position] as Value);
+      this.#results[index]?.resolve(results[position] as Value);
     });
     if (isLast) this.#onEnd();
   }

@@ -70,7 +70,7 @@ export function perReplica<Item extends Value>(lists: readonly (readonly Item[])
   return (lists[0] ?? []).map((_, index) => new PerReplica(lists.map((list) => list[index] as Item)));
 }
 
-/** The component for the replica at index `place` of the local replicas. */
-export function componentOf(result: PossiblyMirrored, place: number): Value {
-  return result instanceof DistributedValues ? (result.values[place] as Value) : result;
+/** The component for the replica at index `index` of the local replicas. */
+export function componentOf(result: PossiblyMirrored, index: number): Value {
+  return result instanceof DistributedValues ? (result.values[index] as Value) : result;
 }

@@ -10,7 +10,7 @@ import { type Batch, type DenseBatch, isDense } from './batch.js';
 import { combineHere, isDirect } from './combine-here.js';
 
 const request = { kind: 'all-reduce', op: ReduceOp.SUM } as const;
-const on = (place: number, ...numbers: number[]) => tensor(Float32Array.from(numbers), { device: `cpu:${place}` });
+const on = (index: number, ...numbers: number[]) => tensor(Float32Array.from(numbers), { device: `cpu:${index}` });
 const batchOf = (inputs: Batch['inputs'], into?: Batch['into']): Batch => ({ request, inputs, into, form: '' });
 const isCombinedHere = (batch: Batch): batch is DenseBatch => isDense(batch) && isDirect(batch);
 
@@ -19,8 +19,8 @@ describe('values of replicas of one thread', () => {
     const numbers = fc.array(fc.float({ noNaN: true }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(numbers, fc.integer({ min: 2, max: 5 }), fc.boolean(), (first, ranks, isInPlace) => {
-        const inputs = Array.from({ length: ranks }, (_, place) => [
-          on(place, ...first.map((each) => each / (place + 1))),
+        const inputs = Array.from({ length: ranks }, (_, index) => [
+          on(index, ...first.map((each) => each / (index + 1))),
         ]);
         const expected = toNumbers(
           combine(
@@ -32,7 +32,7 @@ describe('values of replicas of one thread', () => {
         if (!isCombinedHere(batch)) throw new Error('it must be direct');
         const results = combineHere(batch) as readonly (readonly Tensor[])[];
         expect(results.map(([result]) => toNumbers(result as Tensor))).toEqual(inputs.map(() => expected));
-        expect(results.map(([result]) => result?.device)).toEqual(inputs.map((_, place) => `cpu:${place}`));
+        expect(results.map(([result]) => result?.device)).toEqual(inputs.map((_, index) => `cpu:${index}`));
         expect(new Set(results.map(([result]) => result?.data.buffer)).size).toBe(ranks);
       }),
     );

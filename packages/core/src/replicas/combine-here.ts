@@ -28,7 +28,7 @@ export function combineHere({ request, inputs, into = [] }: DenseBatch, isShared
     const devices = tensors.map(({ device }) => device);
     return combineOnDevices(request.op, tensors, devices, targets, isShared);
   });
-  return inputs.map((_, place) => results.map((components) => components[place] as Tensor));
+  return inputs.map((_, index) => results.map((components) => components[index] as Tensor));
 }
 
 /**
@@ -46,10 +46,10 @@ export function combineOnDevices(
   const name = collectiveOp(op);
   if (target) combineInto(name, tensors, target.data);
   const first = target ?? combineAlike(name, tensors);
-  return devices.map((device, place) => {
-    const own = targets[place];
+  return devices.map((device, index) => {
+    const own = targets[index];
     if (own) return viewOnDevice(own === first ? own : filled(own, first), device);
-    return place === 0 || isShared ? viewOnDevice(first, device) : copyTo(first, device);
+    return index === 0 || isShared ? viewOnDevice(first, device) : copyTo(first, device);
   });
 }
 
@@ -60,9 +60,9 @@ function areApart({ inputs, into = [] }: DenseBatch): boolean {
   for (const list of [...inputs, ...into]) {
     for (const { data } of list ?? []) uses.set(data.buffer, (uses.get(data.buffer) ?? 0) + 1);
   }
-  return into.every((targets, place) =>
+  return into.every((targets, rank) =>
     (targets ?? []).every(({ data, memory }, index) => {
-      const value = inputs[place]?.[index]?.data;
+      const value = inputs[rank]?.[index]?.data;
       const isInPlace = value?.buffer === data.buffer && value.byteOffset === data.byteOffset;
       return !memory && uses.get(data.buffer) === (isInPlace ? 2 : 1);
     }),

@@ -13,7 +13,7 @@ const arraysOf = (count: number, length = 4) => Array.from({ length: count }, ()
 
 function add(array: Float32Array): ReplicaCall {
   const call = reduceCall(ReduceOp.SUM, array, { into: array }, '');
-  recent.add(ReduceOp.SUM, array, { into: array }, { place: 0, call });
+  recent.add(ReduceOp.SUM, array, { into: array }, { index: 0, call });
   return call;
 }
 
@@ -43,7 +43,7 @@ it('forgets large arrays, but not small ones, at a reduce of unknown arrays', ()
   const [small, large] = [...arraysOf(1), ...arraysOf(1, 2 ** 14)] as [Float32Array, Float32Array];
   const addUnknown = () => {
     const call = reduceCall(ReduceOp.SUM, 1, undefined, '');
-    recent.add(ReduceOp.SUM, 1, undefined, { place: 0, call });
+    recent.add(ReduceOp.SUM, 1, undefined, { index: 0, call });
     return call;
   };
   const call = add(small);
@@ -71,7 +71,7 @@ describe('a recent reduce', () => {
   type Arguments = readonly [op: ReduceOp, value: ReplicaValue, options?: ReplicaCallOptions];
 
   function remember(...[op, value, options]: Arguments): void {
-    recent.add(op, value, options, { place: 0, call: reduceCall(op, value, options, '') });
+    recent.add(op, value, options, { index: 0, call: reduceCall(op, value, options, '') });
   }
   const isFound = (...[op, value, options]: Arguments) => recent.find(op, value, options) !== undefined;
 

@@ -58,7 +58,7 @@ export interface ReplicaCall {
 
 /** A prepared call, and the index of its replica among the local ones. */
 export interface GroupCall {
-  readonly place: number;
+  readonly index: number;
   readonly call: ReplicaCall;
 }
 
@@ -275,8 +275,8 @@ function requireRoot(root: number, size: number): void {
 
 /** @throws ValueError if memory of a replica was detached or resized while its call waited for the others */
 export function requireWhole(calls: readonly ReplicaCall[], ids: readonly number[]): void {
-  calls.forEach(({ name, values, into = [] }, place) => {
-    if (values.some(hasLostMemory) || into.some(hasLostMemory)) throw lostBufferError(name, ids[place] as number);
+  calls.forEach(({ name, values, into = [] }, index) => {
+    if (values.some(hasLostMemory) || into.some(hasLostMemory)) throw lostBufferError(name, ids[index] as number);
   });
 }
 

@@ -127,7 +127,7 @@ export class ReplicaGroup {
 
   /** Whether a call of a local replica is under way, so that its calls must not block. */
   isBusy(replicaId: number): boolean {
-    return this.#underWay > 0 || this.#arriving[this.#placeOf(replicaId)] !== undefined;
+    return this.#underWay > 0 || this.#arriving[this.#indexOf(replicaId)] !== undefined;
   }
 
   /**
@@ -137,16 +137,16 @@ export class ReplicaGroup {
    * invalid values or options
    */
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
-    const place = this.#placeOf(replicaId);
-    const recent = this.#recent[place] as RecentReduces<PreparedWork>;
+    const index = this.#indexOf(replicaId);
+    const recent = this.#recent[index] as RecentReduces<PreparedWork>;
     const same = recent.find(op, value, options);
     if (same) return same.made;
     try {
-      const made = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
+      const made = { index, call: reduceCall(op, value, options, this.#deviceOf(index)) };
       recent.add(op, value, options, made);
       return made;
     } catch (error) {
-      throw this.#refused(place, error);
+      throw this.#refused(index, error);
     }
   }
 
@@ -154,8 +154,8 @@ export class ReplicaGroup {
    * The prepared call for a purpose of the library's own, which never matches a call for another
    * purpose.
    */
-  ownCall(purpose: Purpose, { place, call }: GroupCall): GroupCall {
-    return { place, call: { ...call, name: purposeName(purpose) ?? call.name, purpose } };
+  ownCall(purpose: Purpose, { index, call }: GroupCall): GroupCall {
+    return { index, call: { ...call, name: purposeName(purpose) ?? call.name, purpose } };
   }
 
   /**
@@ -163,11 +163,11 @@ export class ReplicaGroup {
    * @throws the errors of `reduceCall`; NotImplementedError for sparse values
    */
   gatherCall(value: ReplicaValue, axis: number, replicaId: number, options?: CallOptions): GroupCall {
-    const place = this.#placeOf(replicaId);
+    const index = this.#indexOf(replicaId);
     try {
-      return { place, call: gatherCall(value, axis, options, this.#deviceOf(place)) };
+      return { index, call: gatherCall(value, axis, options, this.#deviceOf(index)) };
     } catch (error) {
-      throw this.#refused(place, error);
+      throw this.#refused(index, error);
     }
   }
 
@@ -176,11 +176,11 @@ export class ReplicaGroup {
    * @throws the errors of `gatherCall`
    */
   broadcastCall(value: ReplicaValue, root: number, replicaId: number, options?: ReplicaCallOptions): GroupCall {
-    const place = this.#placeOf(replicaId);
+    const index = this.#indexOf(replicaId);
     try {
-      return { place, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(place)) };
+      return { index, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(index)) };
     } catch (error) {
-      throw this.#refused(place, error);
+      throw this.#refused(index, error);
     }
   }
 
@@ -190,10 +190,10 @@ export class ReplicaGroup {
    * @throws the errors of the collective; InternalError (ERR_COLL_MISMATCH) if the replicas' calls
    * differ
    */
-  run({ place, call }: GroupCall, track: Track = untracked): Promise<Structure<Value>> {
-    const before = this.#arriving[place];
-    if (before) return track(this.#runAfter(before, place, call));
-    if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#execute));
+  run({ index, call }: GroupCall, track: Track = untracked): Promise<Structure<Value>> {
+    const before = this.#arriving[index];
+    if (before) return track(this.#runAfter(before, index, call));
+    if (!this.canBlock) return track(this.#arrivals.join(index, call, this.#execute));
     let begun: PreparedWork | undefined;
     try {
       this.#arrivals.requireOpen(call);
@@ -217,7 +217,7 @@ export class ReplicaGroup {
       );
       return ended === endedAtOnce ? results : track(results);
     } catch (error) {
-      return track(Promise.reject(begun ? error : this.#refused(place, error)));
+      return track(Promise.reject(begun ? error : this.#refused(index, error)));
     }
   }
 
@@ -226,7 +226,7 @@ export class ReplicaGroup {
    * counts in the next call.
    */
   refuse(replicaId: number, error: unknown): void {
-    this.#refused(this.#placeOf(replicaId), error);
+    this.#refused(this.#indexOf(replicaId), error);
   }
 
   /**
@@ -234,15 +234,15 @@ export class ReplicaGroup {
    * @throws RuntimeError if replicas share the thread (ERR_COLL_CONTEXT), or if an earlier call is
    * under way (ERR_COLL_BUSY)
    */
-  runSync({ place, call }: GroupCall): Structure<Value> {
+  runSync({ index, call }: GroupCall): Structure<Value> {
     let prepared: PreparedWork;
     try {
       if (!this.canBlock) throw sharedThread(call.request.kind);
-      if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
+      if (this.#underWay > 0 || this.#arriving[index]) throw busy(call.name);
       this.#arrivals.requireOpen(call);
       prepared = this.#preparedFor([call], 'performSync');
     } catch (error) {
-      throw this.#refused(place, error);
+      throw this.#refused(index, error);
     }
     const { work, options } = prepared;
     return call.finish(driveSync(call.name, work, options)[0] as readonly Value[]);
@@ -256,16 +256,16 @@ export class ReplicaGroup {
    * options or memory
    */
   runArriving(op: ReduceOp, value: ArrivingValue, replicaId: number, options?: ReplicaCallOptions): ArrivingStructure {
-    const place = this.#placeOf(replicaId);
+    const index = this.#indexOf(replicaId);
     let arriving: ArrivingCall;
     try {
-      arriving = arrivingCall(op, value, options, this.#deviceOf(place));
+      arriving = arrivingCall(op, value, options, this.#deviceOf(index));
     } catch (error) {
-      throw this.#refused(place, error);
+      throw this.#refused(index, error);
     }
     // Replicas that share a thread must not wait for each other's turns before they meet.
     const turn = this.canBlock ? this.#options.communicator?.group.order.take() : undefined;
-    const before = this.#arriving[place]?.catch(() => {});
+    const before = this.#arriving[index]?.catch(() => {});
     let own: Promise<void> | undefined;
     let hasEnded = false;
     const { results, ended } = reduceArriving(arriving.leaves, {
@@ -276,17 +276,17 @@ export class ReplicaGroup {
         await turn?.begun;
         const part = arriving.callFor(indices, values);
         const call = turn ? { ...part, options: { ...part.options, turn } } : part;
-        return this.#arrivals.join(place, call, this.#execute) as Promise<readonly Value[]>;
+        return this.#arrivals.join(index, call, this.#execute) as Promise<readonly Value[]>;
       },
       fail: (error) => this.#fail(error),
       end: () => {
         hasEnded = true;
         turn?.end();
-        if (this.#arriving[place] === own) this.#arriving[place] = undefined;
+        if (this.#arriving[index] === own) this.#arriving[index] = undefined;
       },
     });
     own = ended;
-    if (!hasEnded) this.#arriving[place] = ended;
+    if (!hasEnded) this.#arriving[index] = ended;
     return { results: packLike(value, results), ended };
   }
 
@@ -298,7 +298,7 @@ export class ReplicaGroup {
    * full
    */
   allocate<D extends DType>(dtype: D, shape: readonly number[], replicaId: number): Tensor<D> {
-    const device = this.#deviceOf(this.#placeOf(replicaId));
+    const device = this.#deviceOf(this.#indexOf(replicaId));
     const { communicator } = this.#options;
     if (!communicator) return zeros(dtype, shape, device);
     requireShape(shape);
@@ -318,11 +318,11 @@ export class ReplicaGroup {
   }
 
   // A replica's calls run in order, even if promised values of an earlier call arrive late.
-  async #runAfter(before: Promise<unknown>, place: number, call: ReplicaCall): Promise<Structure<Value>> {
+  async #runAfter(before: Promise<unknown>, index: number, call: ReplicaCall): Promise<Structure<Value>> {
     this.#underWay += 1;
     try {
       await before.catch(() => {});
-      if (!this.canBlock) return await this.#arrivals.join(place, call, this.#execute);
+      if (!this.canBlock) return await this.#arrivals.join(index, call, this.#execute);
       this.#arrivals.requireOpen(call);
       return (await this.#execute([call]))[0] as Structure<Value>;
     } finally {
@@ -355,25 +355,25 @@ export class ReplicaGroup {
     const forRuns = runOptionsOf(options);
     const work = isKept ? preparedWork(described, forRuns) : described;
     const prepared = { calls, perform, given, settings, work, isKept, options: forRuns };
-    if (reduce && calls.every((call, place) => this.#recent[place]?.of(call))) reduce.work = prepared;
+    if (reduce && calls.every((call, index) => this.#recent[index]?.of(call))) reduce.work = prepared;
     return prepared;
   }
 
   /** Counts a call that was refused before it began. Returns the error. */
-  #refused(place: number, error: unknown): unknown {
-    if (!this.canBlock) this.#arrivals.refuse(place, error);
+  #refused(index: number, error: unknown): unknown {
+    if (!this.canBlock) this.#arrivals.refuse(index, error);
     else this.#options.ops.refused?.(error, 1);
     return error;
   }
 
-  #placeOf(replicaId: number): number {
-    const place = this.#options.ids.indexOf(replicaId);
-    if (place < 0) requireLocal(replicaId, this.#options.ids);
-    return place;
+  #indexOf(replicaId: number): number {
+    const index = this.#options.ids.indexOf(replicaId);
+    if (index < 0) requireLocal(replicaId, this.#options.ids);
+    return index;
   }
 
-  #deviceOf(place: number): string {
-    return this.#options.devices[place] as string;
+  #deviceOf(index: number): string {
+    return this.#options.devices[index] as string;
   }
 
   #fail(error: CollError): void {
@@ -441,7 +441,7 @@ function peerFailed(operation: string, { message, rank }: CollError): Unavailabl
 }
 
 function areSameCalls(calls: readonly ReplicaCall[], others: readonly ReplicaCall[]): boolean {
-  for (let place = 0; place < calls.length; place++) if (calls[place] !== others[place]) return false;
+  for (let index = 0; index < calls.length; index++) if (calls[index] !== others[index]) return false;
   return true;
 }
 

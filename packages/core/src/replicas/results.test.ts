@@ -63,8 +63,8 @@ describe('resultsFor', () => {
     const into = [at(32), at(0), at(16)];
     expect(resultsFor('sum', [at(8), at(24), at(48)], into)).toEqual(into);
     expect(resultsFor('sum', [at(32), at(0), at(56)], into)).toEqual(into);
-    for (const place of [0, 4, 15, 20, 33]) {
-      const values = [at(8), at(40), at(place)];
+    for (const offset of [0, 4, 15, 20, 33]) {
+      const values = [at(8), at(40), at(offset)];
       expect(thrown(() => resultsFor('sum', values, into))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
     }
   });

@@ -31,9 +31,9 @@ export function resultsFor(
     const message = `must be ${dtype} of shape [${value.shape}], got ${target.dtype} of shape [${target.shape}]`;
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${message}`);
   }
-  const places = into.length === 1 ? undefined : placesOf(into);
+  const views = into.length === 1 ? undefined : viewsOf(into);
   for (let index = 0; index < values.length; index++)
-    refuseOverwriting(values[index] as Tensor, into[index] as Tensor, places);
+    refuseOverwriting(values[index] as Tensor, into[index] as Tensor, views);
   return into;
 }
 
@@ -55,7 +55,7 @@ export function requireOneEach(into: readonly Tensor[], count: number): void {
       `into: must have one result per value, got ${into.length} results for ${count} values`,
     );
   }
-  placesOf(into);
+  viewsOf(into);
 }
 
 /**
@@ -97,32 +97,32 @@ export function filled(target: Tensor, from: Tensor): Tensor {
 }
 
 /** The non-empty arrays in each buffer: a single one, or several sorted by offset. */
-type Places = ReadonlyMap<ArrayBufferLike, TypedArray | readonly TypedArray[]>;
+type MemoryViews = ReadonlyMap<ArrayBufferLike, TypedArray | readonly TypedArray[]>;
 
 function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonly TypedArray[] {
   return Array.isArray(sharing);
 }
 
 /** @throws ValueError if two results overlap */
-function placesOf(results: readonly Tensor[]): Places {
-  const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
+function viewsOf(results: readonly Tensor[]): MemoryViews {
+  const views = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
   const shared: TypedArray[][] = [];
   for (const result of results) {
     // Device memory is checked by the package that allocated it; reading its elements throws.
     if (result.memory || result.data.length === 0) continue;
     const { data } = result;
     const { buffer } = data;
-    const sharing = places.get(buffer);
-    if (!sharing) places.set(buffer, data);
+    const sharing = views.get(buffer);
+    if (!sharing) views.set(buffer, data);
     else if (Array.isArray(sharing)) sharing.push(data);
     else {
       const list = [sharing, data];
-      places.set(buffer, list);
+      views.set(buffer, list);
       shared.push(list);
     }
   }
   for (const list of shared) refuseOverlaps(list.sort((a, b) => a.byteOffset - b.byteOffset));
-  return places;
+  return views;
 }
 
 function refuseOverlaps(sorted: readonly TypedArray[]): void {
@@ -134,14 +134,14 @@ function refuseOverlaps(sorted: readonly TypedArray[]): void {
   );
 }
 
-// Results of one pack are written before the values of the next pack are read. Without `places`,
+// Results of one pack are written before the values of the next pack are read. Without `views`,
 // there is a single result.
-function refuseOverwriting(value: Tensor, result: Tensor, places: Places | undefined): void {
+function refuseOverwriting(value: Tensor, result: Tensor, views: MemoryViews | undefined): void {
   if (value === result || value.memory || result.memory) return;
   const { data } = value;
   const own = result.data;
   if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
-  const sharing = places ? places.get(data.buffer) : own;
+  const sharing = views ? views.get(data.buffer) : own;
   if (!sharing) return;
   const nearest = isList(sharing) ? lastBefore(sharing, data.byteOffset + data.byteLength) : sharing;
   if (!overlaps(data, nearest)) return;

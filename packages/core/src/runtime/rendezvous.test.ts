@@ -14,11 +14,11 @@ const limit = (timeoutSeconds: number | null, signal?: AbortSignal) => ({
 /** A rendezvous whose calls return, to each replica, its number followed by the inputs of all replicas. */
 function echo(size: number) {
   const execute = vi.fn(async (calls: readonly Spoken[]) =>
-    calls.map((_, place) => `${place}: ${calls.map(({ input }) => input).join('')}`),
+    calls.map((_, index) => `${index}: ${calls.map(({ input }) => input).join('')}`),
   );
-  const rendezvous = new Rendezvous(Array.from({ length: size }, (_, place) => place));
-  const join = (place: number, input: string, more: Partial<Joining> = {}) =>
-    rendezvous.join(place, { name: 'echo', input, ...more }, execute);
+  const rendezvous = new Rendezvous(Array.from({ length: size }, (_, index) => index));
+  const join = (index: number, input: string, more: Partial<Joining> = {}) =>
+    rendezvous.join(index, { name: 'echo', input, ...more }, execute);
   return { perform: execute, rendezvous, join };
 }
 
@@ -71,7 +71,7 @@ describe('a rendezvous of replicas', () => {
   it('reports a failed call to all replicas, and continues with the next call', async () => {
     const failing = vi.fn().mockRejectedValueOnce(new Error('broken')).mockResolvedValueOnce(['x', 'y']);
     const rendezvous = new Rendezvous([0, 1]);
-    const calls = [0, 1, 0, 1].map((place) => rendezvous.join(place, { name: 'call' }, failing));
+    const calls = [0, 1, 0, 1].map((index) => rendezvous.join(index, { name: 'call' }, failing));
     const settled = await Promise.allSettled(calls);
     expect(settled.map((call) => (call.status === 'fulfilled' ? call.value : call.reason.message))).toEqual([
       'broken',
@@ -106,22 +106,22 @@ describe('a rendezvous of replicas', () => {
   it('rejects running calls when it fails', async () => {
     const rendezvous = new Rendezvous([0, 1]);
     const never = () => new Promise<never>(() => {});
-    const calls = [0, 1].map((place) => rejection(rendezvous.join(place, { name: 'call' }, never)));
+    const calls = [0, 1].map((index) => rejection(rendezvous.join(index, { name: 'call' }, never)));
     rendezvous.fail(closed);
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
   it('delivers results in the order in which its owner releases them', async () => {
-    const kept: ((place: number) => void)[] = [];
+    const kept: ((index: number) => void)[] = [];
     const rendezvous = new Rendezvous([0, 1], { settle: (deliver) => kept.push(deliver) });
     const order: number[] = [];
-    const calls = [0, 1].map((place) =>
-      rendezvous.join(place, { name: 'call' }, async (calls) => calls).then(() => order.push(place)),
+    const calls = [0, 1].map((index) =>
+      rendezvous.join(index, { name: 'call' }, async (calls) => calls).then(() => order.push(index)),
     );
     await rest();
     expect(order).toEqual([]);
-    for (const place of [1, 0]) {
-      kept[0]?.(place);
+    for (const index of [1, 0]) {
+      kept[0]?.(index);
       await rest();
     }
     await Promise.all(calls);
@@ -130,11 +130,11 @@ describe('a rendezvous of replicas', () => {
 
   it('returns the first call in which a replica waits', () => {
     const { rendezvous, join } = echo(2);
-    expect(rendezvous.waitingIn(0)).toBeUndefined();
+    expect(rendezvous.waitingAt(0)).toBeUndefined();
     void join(0, 'a');
     void join(0, 'b');
-    expect(rendezvous.waitingIn(0)).toMatchObject({ input: 'a' });
-    expect(rendezvous.waitingIn(1)).toBeUndefined();
+    expect(rendezvous.waitingAt(0)).toMatchObject({ input: 'a' });
+    expect(rendezvous.waitingAt(1)).toBeUndefined();
   });
 });
 

@@ -48,7 +48,7 @@ export interface RendezvousOptions {
   /** Called with an error that ends a call of all replicas, before they receive it. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Schedules the delivery of results: `deliver(i)` resumes replica `i`. Default: all at once. */
-  readonly settle?: ((deliver: (place: number) => void) => void) | undefined;
+  readonly settle?: ((deliver: (index: number) => void) => void) | undefined;
   /** Makes the errors of participants that are not replicas. Default: errors that name replicas. */
   readonly errors?: RendezvousErrors | undefined;
 }
@@ -65,7 +65,7 @@ export interface RendezvousErrors {
 
 /** A call of one replica that has not ended. */
 class Waiter {
-  readonly place: number;
+  readonly index: number;
   readonly joining: Joining;
   /** The calls that the replica had refused when it made this one. */
   readonly refusals: Refusals;
@@ -76,8 +76,8 @@ class Waiter {
   /** Stops watching the deadline and the abort signal of the waiting call. */
   unwatch: (() => void) | undefined;
 
-  constructor(place: number, joining: Joining, refusals: Refusals) {
-    this.place = place;
+  constructor(index: number, joining: Joining, refusals: Refusals) {
+    this.index = index;
     this.joining = joining;
     this.refusals = refusals;
     this.promise = new Promise((resolve, reject) => {
@@ -139,14 +139,14 @@ export class Rendezvous {
     return this.#executing.size > 0;
   }
 
-  /** Whether the local replica with index `place` waits for other replicas, or for a call of all of them to end. */
-  isWaiting(place: number): boolean {
-    return (this.#pending[place] as number) > 0;
+  /** Whether the local replica with index `index` waits for other replicas, or for a call of all of them to end. */
+  isWaiting(index: number): boolean {
+    return (this.#pending[index] as number) > 0;
   }
 
-  /** The oldest call for which the local replica with index `place` waits for others; undefined if there is none. */
-  waitingIn(place: number): Joining | undefined {
-    return this.#waiting[place]?.[0]?.joining;
+  /** The oldest call for which the local replica with index `index` waits for others; undefined if there is none. */
+  waitingAt(index: number): Joining | undefined {
+    return this.#waiting[index]?.[0]?.joining;
   }
 
   /**
@@ -157,20 +157,20 @@ export class Rendezvous {
    * DeadlineExceededError; AbortedError
    */
   join<Call extends Joining, Output>(
-    place: number,
+    index: number,
     joining: Call,
     execute: (calls: readonly Call[]) => Promise<readonly Output[]>,
   ): Promise<Output> {
     try {
       this.requireOpen(joining);
     } catch (error) {
-      this.refuse(place, error);
+      this.refuse(index, error);
       return Promise.reject(error);
     }
-    const waiter = new Waiter(place, joining, this.#refusals[place] as Refusals);
+    const waiter = new Waiter(index, joining, this.#refusals[index] as Refusals);
     this.#watch(waiter);
-    this.#pending[place] = (this.#pending[place] as number) + 1;
-    this.#waiting[place]?.push(waiter);
+    this.#pending[index] = (this.#pending[index] as number) + 1;
+    this.#waiting[index]?.push(waiter);
     let areAllHere = true;
     for (const calls of this.#waiting) areAllHere &&= calls.length > 0;
     if (areAllHere) this.#begin(execute);
@@ -182,8 +182,8 @@ export class Rendezvous {
    * Counts a call that a replica has refused with `error` before the call began. Replicas compare
    * their counts in the next call.
    */
-  refuse(place: number, error: unknown): void {
-    if (!this.#failure) this.#refusals[place] = refusedAgain(this.#refusals[place] as Refusals, error);
+  refuse(index: number, error: unknown): void {
+    if (!this.#failure) this.#refusals[index] = refusedAgain(this.#refusals[index] as Refusals, error);
   }
 
   /**
@@ -230,7 +230,7 @@ export class Rendezvous {
   #ends(waiter: Waiter): boolean {
     if (waiter.isOver) return false;
     waiter.isOver = true;
-    this.#pending[waiter.place] = (this.#pending[waiter.place] as number) - 1;
+    this.#pending[waiter.index] = (this.#pending[waiter.index] as number) - 1;
     return true;
   }
 
@@ -265,12 +265,12 @@ export class Rendezvous {
   }
 
   #deliver(waiters: readonly Waiter[], outputs: readonly unknown[]): void {
-    const deliver = (place: number) => {
-      const waiter = waiters[place] as Waiter;
-      if (this.#ends(waiter)) waiter.resolve(outputs[place]);
+    const deliver = (index: number) => {
+      const waiter = waiters[index] as Waiter;
+      if (this.#ends(waiter)) waiter.resolve(outputs[index]);
     };
     if (this.#options.settle) this.#options.settle(deliver);
-    else for (const { place } of waiters) deliver(place);
+    else for (const { index } of waiters) deliver(index);
     this.#end(waiters);
   }
 
@@ -291,12 +291,12 @@ export class Rendezvous {
   #requireSameRefusals(waiters: readonly Waiter[]): Refusals {
     const [{ refusals: first }] = waiters as readonly [Waiter];
     if (waiters.every(({ refusals }) => refusals.count === first.count)) return first;
-    const { place, refusals, joining } = waiters.reduce((most, waiter) =>
+    const { index, refusals, joining } = waiters.reduce((most, waiter) =>
       waiter.refusals.count > most.refusals.count ? waiter : most,
     );
     const { latest } = refusals;
     const code = latest instanceof CollError ? latest.code : undefined;
-    const failure = refusalFailure(this.#ids[place] as number, code, {
+    const failure = refusalFailure(this.#ids[index] as number, code, {
       message: messageOf(latest),
       what: this.#errors.what,
     });
@@ -316,7 +316,7 @@ export class Rendezvous {
     const signal = options?.signal;
     const seconds = options?.options.timeoutSeconds;
     if (!signal && !seconds) return;
-    const rank = this.#ids[waiter.place] as number;
+    const rank = this.#ids[waiter.index] as number;
     const endTimer = afterSeconds(seconds, () => this.#expire(waiter));
     const abort = () => {
       const text = `aborted: ${messageOf(signal?.reason)}`;
@@ -330,9 +330,9 @@ export class Rendezvous {
   }
 
   #expire(waiter: Waiter): void {
-    const { place } = waiter;
-    const turn = (this.#waiting[place] as Waiter[]).indexOf(waiter);
-    const rank = this.#ids[place] as number;
+    const { index } = waiter;
+    const turn = (this.#waiting[index] as Waiter[]).indexOf(waiter);
+    const rank = this.#ids[index] as number;
     const missing = this.#ids.filter((_, other) => (this.#waiting[other] as Waiter[]).length <= turn);
     const failure = { reason: 'deadline', rank, ranks: missing, text: 'did not arrive' } as const;
     this.close(this.#errors.failure(failure, undefined));

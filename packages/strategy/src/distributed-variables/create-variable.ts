@@ -45,7 +45,7 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
   const make = () => {
     const { parameterDevices, firstReplica, workers } = strategy.extended;
     const first = ofFirst(() => workers.broadcastSync(value, 0), traits.name);
-    const components = parameterDevices.map((device, place) => component(traits, first, device, firstReplica + place));
+    const components = parameterDevices.map((device, index) => component(traits, first, device, firstReplica + index));
     return variableIn({ strategy, components }, traits);
   };
   return frame?.replica ? nextVariable(frame.replica, traits, make) : make();

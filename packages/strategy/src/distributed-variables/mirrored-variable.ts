@@ -149,7 +149,7 @@ export class MirroredVariable extends DistributedVariable {
     // its own.
     if (workers.size > 1) {
       const local = this.strategy.experimentalLocalResults(value);
-      return new PerReplica(workerDevices.map((_, place) => ready(local[place] ?? local[0])));
+      return new PerReplica(workerDevices.map((_, index) => ready(local[index] ?? local[0])));
     }
     return typeof value === 'number' && this.strategy.numReplicasInSync === 1 ? ready(value) : value;
   }
@@ -160,7 +160,7 @@ export class MirroredVariable extends DistributedVariable {
     const { workers, firstReplica, workerDevices, defaultDevice } = extended;
     if (!(mine instanceof IndexedSlices)) return (await workers.broadcast([mine], 0))[0] as Tensor;
     // Rows are the same on all replicas, so only one contributes them.
-    const rows = workerDevices.map((_, place) => (firstReplica + place === 0 ? mine : withoutRows(mine)));
+    const rows = workerDevices.map((_, index) => (firstReplica + index === 0 ? mine : withoutRows(mine)));
     return extended.reduceTo(ReduceOp.SUM, new PerReplica(rows), defaultDevice) as Promise<Value>;
   }
 

@@ -118,11 +118,11 @@ export class SyncOnReadVariable extends DistributedVariable {
     const isDistributed = value instanceof DistributedValues && !value.isVariable;
     if (isDistributed && !value.isMirrored) return value;
     const { extended, numReplicasInSync } = this.strategy;
-    const share = (place: number) => {
-      const whole = changeValue(this, change, isDistributed ? componentOf(value, place) : value) as Tensor;
-      return shareOf(whole, extended.firstReplica + place, numReplicasInSync);
+    const share = (index: number) => {
+      const whole = changeValue(this, change, isDistributed ? componentOf(value, index) : value) as Tensor;
+      return shareOf(whole, extended.firstReplica + index, numReplicasInSync);
     };
-    return new Mirrored(this.values.map((_, place) => share(place)));
+    return new Mirrored(this.values.map((_, index) => share(index)));
   }
 }
 

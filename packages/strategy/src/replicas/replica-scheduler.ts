@@ -183,11 +183,11 @@ export class ReplicaScheduler {
 
   /** @throws RuntimeError if some replicas have ended while others wait for them */
   #requireAllEnded(): void {
-    const waiting = this.#replicas.filter(({ index }) => this.arrivals.waitingIn(index));
+    const waiting = this.#replicas.filter(({ index }) => this.arrivals.waitingAt(index));
     const [first] = waiting;
-    const gone = this.#replicas.find(({ index }) => !this.arrivals.waitingIn(index));
+    const gone = this.#replicas.find(({ index }) => !this.arrivals.waitingAt(index));
     if (!first || !gone) return;
-    const nameOf = ({ index }: Replica) => (this.arrivals.waitingIn(index) as { readonly name: string }).name;
+    const nameOf = ({ index }: Replica) => (this.arrivals.waitingAt(index) as { readonly name: string }).name;
     const waits = waiting.map((replica) => `replica ${replica.id} waits in ${nameOf(replica)}`).join(', ');
     const alike = 'all replicas must make the same calls in the same order';
     const { begun } = this.arrivals;

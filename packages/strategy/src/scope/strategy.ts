@@ -253,8 +253,8 @@ export abstract class Strategy {
     const { numReplicasInSync } = this;
     const { firstReplica } = this.extended;
     return new PerReplica(
-      Array.from({ length: this.numLocalReplicas }, (_, place) =>
-        make(new ValueContext({ replicaIdInSyncGroup: firstReplica + place, numReplicasInSync })),
+      Array.from({ length: this.numLocalReplicas }, (_, index) =>
+        make(new ValueContext({ replicaIdInSyncGroup: firstReplica + index, numReplicasInSync })),
       ),
     );
   }
