@@ -3,7 +3,7 @@ import { ForwardingCommunicator, listOf } from '@coll/core/plugin';
 import { MultiWorkerMirroredStrategy, type MultiWorkerMirroredStrategyOptions } from '@coll/strategy';
 import { crossDeviceOpsSuite } from '@coll/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { closeGroups, cpus, groupsHere } from '../../packages/strategy/test/workers-here.js';
+import { closeGroups, cpus, groupsHere, groupWith } from '../../packages/strategy/test/workers-here.js';
 import { bfloat16 } from './bfloat16.js';
 
 afterEach(closeGroups);
@@ -31,14 +31,7 @@ class Counting extends ForwardingCommunicator {
 }
 
 function counted(group: ProcessGroup, sent: { bytes: number }): ProcessGroup {
-  const communicator: ProcessGroup['communicator'] = (algorithm) => new Counting(group.communicator(algorithm), sent);
-  return new Proxy(group, {
-    get: (target, name) => {
-      if (name === 'communicator') return communicator;
-      const value = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return groupWith(group, { communicator: (algorithm) => new Counting(group.communicator(algorithm), sent) });
 }
 
 /** Runs a function as each worker; returns its results in rank order, and the bytes that worker 0 has sent. */

@@ -82,7 +82,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     const gathering = others && gatheringAmong(others);
     super({
       ...setup,
-      ...(others ? { communicator: (_, engine) => joined(others, engine) } : {}),
+      ...(others ? { communicator: (size, engine) => wrapped(setup, size, joined(others, engine)) } : {}),
       world: others ? worldAmong(others, world) : world,
       fallback: gathering ?? new ReductionToOneDevice(),
     });
@@ -208,6 +208,14 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     const message = `each value must have one component on each of [${devices.join(', ')}], the devices of this worker, got a value with ${odd.values.length}`;
     throw new ValueError('ERR_COLL_VALUE', `${this.name}: ${message}`, { operation: 'all-reduce' });
   }
+}
+
+function wrapped(
+  { communicator }: Pick<AllReduceSetup, 'communicator'>,
+  size: number,
+  ranks: Communicator,
+): Communicator {
+  return communicator?.(size, ranks) ?? ranks;
 }
 
 /** Opens a communicator of the ranks of all workers. */

@@ -17,7 +17,7 @@ import { MirroredStrategy, MultiWorkerMirroredStrategy, type MultiWorkerMirrored
 import { afterEach, describe, expect, it } from 'vitest';
 import { mine, worldless } from './fixtures/my-plugin.js';
 import { Float64Ops } from './fixtures/overridden-ops.js';
-import { closeGroups, cpus, groupsHere, workersHere } from './workers-here.js';
+import { closeGroups, cpus, groupsHere, groupWith, workersHere } from './workers-here.js';
 
 afterEach(closeGroups);
 
@@ -178,6 +178,18 @@ describe('crossDeviceOps of several workers', () => {
         refusal('its batchReduceImplementation gets the components of one worker only'),
       );
     }
+  });
+
+  it('cannot be a plug-in if a library executes the collectives between workers', async () => {
+    const groups = (await groupsHere(2)).map((group) => groupWith(group, { executesBy: 'MPI' }));
+    const failing = groups.map(async (group) => {
+      await using strategy = new MultiWorkerMirroredStrategy({ group, crossDeviceOps: ring });
+      await strategy.ready();
+    });
+    const refused = failing.map((call) =>
+      expect(call).rejects.toMatchObject(refusal('MPI executes collectives between workers')),
+    );
+    await Promise.all(refused);
   });
 
   it('must be the same on all workers', async () => {

@@ -27,6 +27,16 @@ export async function closeGroups(): Promise<void> {
   await Promise.all(open.splice(0).map((group) => group.close()));
 }
 
+/** A group with members of its own instead of those of another group. */
+export function groupWith(group: ProcessGroup, own: Partial<ProcessGroup>): ProcessGroup {
+  return new Proxy(group, {
+    get(target, name) {
+      const value = Reflect.get(name in own ? own : target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 /** The strategies of all workers, in this thread. */
 export async function workersHere(
   workers: number,
