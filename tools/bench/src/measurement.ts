@@ -23,7 +23,7 @@ export interface Measurement {
    * Undefined if the trial failed.
    */
   readonly meanMicros?: number;
-  /** Only if timers were counted. */
+  /** The timers that fired during the calls; undefined if they were not counted. */
   readonly ticks?: Ticks;
   /** The reason, if there are no samples. */
   readonly failure?: string;

@@ -30,7 +30,7 @@ export const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHa
 export const binaryTree: Contender = { name: 'binary-tree', algorithmFor: () => binaryTreeAlgorithm() };
 const xring: Contender = { name: 'xring', algorithmFor: (workers) => ringAlgorithm({ workers }) };
 
-/** Gathers on the CPUs of two workers. */
+/** Reduces by gathering all values on the CPUs of two workers. */
 export const pscpu: Contender = {
   name: 'pscpu',
   algorithmFor: (workers) => specAlgorithm({ alg: 'pscpu', shards: 2 }, { workers, gpusPerWorker: 1 }),

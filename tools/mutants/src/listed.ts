@@ -6,7 +6,7 @@ import type { Mutant } from './mutants.ts';
  */
 export interface Listed {
   readonly file: string;
-  /** Its first line, without indentation. */
+  /** The first line of the mutated code, without indentation. */
   readonly line: string;
   readonly original: string;
   readonly replacement: string;

@@ -15,7 +15,7 @@ class WrongArgument : public Error {
   using Error::Error;
 };
 
-// What a value is, for messages: "a number", "a Float32Array", "a handle".
+// Describes a value for messages: "a number", "a Float32Array", "a handle".
 std::string description_of(const Napi::Value& value);
 
 // The following throw WrongArgument unless the value is of the type in their name. `what` is its

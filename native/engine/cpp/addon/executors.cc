@@ -88,7 +88,7 @@ Napi::Value listen_for_data(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// Where the other ranks listen, and the tickets of the connections with them.
+// The addresses of the other ranks, and the tickets of the connections with them.
 std::vector<DataPeer> data_peers_of(std::size_t size, const Napi::Value& hosts, const Napi::Value& ports, const Napi::Value& tickets) {
   const Napi::Array host_list = array_of(hosts, "hosts", size);
   const Elements port_list = elements_of(ports, napi_int32_array, "ports", size);

@@ -64,7 +64,7 @@ struct And {
   static std::uint8_t combine(std::uint8_t a, std::uint8_t b) { return (a != 0) & (b != 0); }
 };
 
-// What happens to a combined value before it is stored.
+// The last operation on a combined value before it is stored.
 struct Keep {
   template <class T>
   T operator()(T value) const {

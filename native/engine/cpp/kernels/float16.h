@@ -55,7 +55,7 @@ using Float16Lanes = NoLanes;
 
 #endif
 
-// IEEE 754's 16 bits, converted by instructions where there are any.
+// The 16-bit format of IEEE 754, converted by instructions if the processor has them.
 struct Float16 {
   using Stored = std::uint16_t;
   using Wide = float;

@@ -10,7 +10,7 @@ namespace coll {
 // The arithmetic of steps. The results have the same bits as those of execute() for threads.
 class Combining {
  public:
-  // Takes memory for the steps of a program.
+  // Allocates memory for the steps of a program.
   void fit(const MessageProgram& program);
 
   // The operands, in their order. The caller sets them before each call.

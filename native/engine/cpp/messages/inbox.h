@@ -9,8 +9,8 @@
 
 namespace coll {
 
-// What has arrived from a peer and was not used yet. The address of every byte is its place in the
-// stream modulo a cache line, so that elements are aligned.
+// The bytes that have arrived from a peer and were not used yet. The address of each byte equals
+// its position in the stream modulo a cache line, so that elements are aligned.
 class Inbox {
  public:
   explicit Inbox(std::size_t bytes) : bytes_(bytes) {}

@@ -89,7 +89,7 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   if (room.iov_len == 0) return 0;
   // Of a large copy, only the beginning goes through the inbox.
   if (!has_header_ && is_copy() && values_->bytes(value()) > tuning::kShortBytes) room.iov_len = std::min(room.iov_len, tuning::kShortBytes);
-  // What follows belongs to the next collective.
+  // Does not receive the bytes that follow, which belong to the next collective.
   if (has_header_ && !has_message()) room.iov_len = std::min(room.iov_len, padding_ - inbox_.size());
   const ssize_t received = take(&room, 1);
   if (received > 0) inbox_.add(static_cast<std::size_t>(received));

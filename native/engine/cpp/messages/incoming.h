@@ -54,7 +54,7 @@ class Incoming {
   // For an open message that is a copy: moves arrived elements below `writable` to their final
   // memory. Returns the number of bytes.
   std::size_t copy(std::size_t writable);
-  // Goes to the next message. All of the current one must be used.
+  // Continues with the next message. The current message must be used up.
   void finish();
 
  private:

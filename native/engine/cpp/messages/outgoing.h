@@ -13,8 +13,8 @@
 
 namespace coll {
 
-// What a rank sends to a peer at the start of a collective, before its messages. Every header
-// and message begins at a multiple of eight bytes of the stream.
+// The header that a rank sends to a peer at the start of a collective, before its messages. Every
+// header and message begins at a multiple of eight bytes of the stream.
 struct MessageHeader {
   static constexpr std::uint32_t kMagic = 0x6c6c6f63;  // "coll"
   std::uint32_t magic = kMagic;

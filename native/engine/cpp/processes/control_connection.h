@@ -38,7 +38,7 @@ class ControlConnection {
   std::chrono::milliseconds delay_after(std::chrono::milliseconds cut) const;
   // Whether the other side has sent something that is not a frame.
   bool is_broken() const { return reader_.is_broken(); }
-  // Lets the next flushes send what is still waiting, and nothing after that.
+  // Makes the next flushes send the data that still waits, and nothing after that.
   void end();
   void close();
 

@@ -201,7 +201,7 @@ void DataConnections::accept_all(Clock::time_point now) {
       shortage_.reset();
       return;
     }
-    // An error of one connection that has ended already.
+    // Other errors concern one connection, which has ended already.
     const bool is_lack = is_full(errno) || errno == ENOBUFS || errno == ENOMEM;
     if (!is_lack) continue;
     lack_descriptors(now);

@@ -60,7 +60,7 @@ std::optional<Failure> failure_of(const Frame& frame);
 // Cuts a stream into frames. Its buffer has a fixed size.
 class FrameReader {
  public:
-  // Where to write the next bytes, and how many fit.
+  // room(), room_bytes(): the memory for the next bytes, and its size.
   char* room() { return bytes_.data() + filled_; }
   std::size_t room_bytes() const { return bytes_.size() - filled_; }
   void add(std::size_t count) { filled_ += count; }

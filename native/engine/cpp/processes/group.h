@@ -12,8 +12,7 @@
 
 namespace coll {
 
-// What a rank brings to a collective, and the state that it reports to other ranks if they
-// disagree.
+// A call of a rank: its offer, and the state that it reports to other ranks if they disagree.
 struct Call {
   Offer offer;
   State state{};

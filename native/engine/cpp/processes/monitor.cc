@@ -297,7 +297,7 @@ void Monitor::lose(int rank, const std::string& how) {
   const bool is_expected = peer.has_left || is_explained;
   if (is_expected) return;
   const Failure loss{FailureKind::kLost, rank, "was lost: " + how};
-  // This rank needs nothing more of the lost one, but others may.
+  // This rank leaves, so it needs nothing more of the lost rank, but other ranks may.
   if (leaving_since_) return spread(loss);
   // A reported failure explains why the connection has ended.
   if (pending_) adopt(*pending_);

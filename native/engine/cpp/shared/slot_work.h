@@ -22,16 +22,16 @@ struct RankMemory {
   bool has_private_output = false;
 };
 
-// What a rank does with the blocks of a collective if some memory is not in an arena. A block takes
-// three phases:
+// The work of a rank on the blocks of a collective, if some memory is not in an arena. A block
+// takes three phases:
 //
 //     fill:    input -> own slot
 //     execute: slice of all slots -> its results, into all slots
 //     collect: own slot -> output
 //
-// so that a rank works on three blocks in each phase. What is written in a phase is read in the
-// next one, and overwritten in the one after that. Results take the place of the inputs from which
-// they are made: cache lines then carry data in both directions between cores.
+// So a rank works on three blocks in each phase. Data written in a phase is read in the next
+// one, and overwritten in the one after that. Results take the place of the inputs from which they
+// are made: cache lines then carry data in both directions between cores.
 class SlotWork {
  public:
   SlotWork(const SharedMemory& memory, int rank, const Thresholds& thresholds, Scratch& scratch)

@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a member sends first, written out by hand.
+// The first message of a member, byte by byte.
 struct Hello {
   char magic[8] = {'c', 'o', 'l', 'l', '-', 'd', 'a', 't'};
   std::uint32_t rank = 1;

@@ -108,7 +108,8 @@ TEST(MessageFaults, ReportsADisagreementToEveryRank) {
   }
 }
 
-// Lets all ranks but `absent` continue in turn until nothing more happens. Returns their last results.
+// Executes all ranks except `absent` in turn until nothing more happens. Returns their last
+// results.
 std::vector<Status> continue_without(MessageGroup& group, Case& data, int absent = -1) {
   std::vector<Status> statuses(data.offers.size(), Status::kWaiting);
   for (int turn = 0; turn < 100; ++turn) {

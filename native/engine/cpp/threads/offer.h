@@ -27,8 +27,8 @@ struct Offer {
   std::shared_ptr<const MessageProgram> messages;
   int rank = 0;        // the rank that makes this offer
   std::size_t length;  // elements of the whole buffer, which the program's chunks cut
-  // Where each piece begins in the buffer, and at last the length of the buffer. Inputs and outputs
-  // have the same pieces; a block is always one piece.
+  // The first element of each piece in the buffer, followed by the length of the buffer. Inputs and
+  // outputs have the same pieces; a block is always one piece.
   std::vector<std::size_t> begins;
   Buffers buffers;
   // Whether all ranks may have the same memory as output, which is then written only once.

@@ -13,7 +13,7 @@ constexpr int kKindCount = 8;
 
 constexpr int kMostRanks = 4096;
 
-// Where a chunk lies in a buffer.
+// The position of a chunk in a buffer.
 struct ChunkPlace {
   std::size_t index;
   std::size_t end;

@@ -99,8 +99,8 @@ bool Waiter::spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t valu
   return is_there(word, value);
 }
 
-// Lets the ranks on this core run first, since they cannot arrive without the core. Once they have
-// arrived, only ranks on other cores are awaited, and polled.
+// Yields to the ranks on this core, which cannot arrive without it. Once they have arrived, polls
+// the ranks on other cores.
 bool Waiter::take_turns(const Words& words, std::uint32_t value, const Patience& patience) {
   std::size_t rank = 0;
   for (int turn = 0;; ++turn) {

@@ -25,7 +25,7 @@ struct Facts {
   int rank = -1;
   int size = 0;
   int local_ranks = 0;
-  // By rank.
+  // The name of each rank's host, by rank.
   std::vector<std::string> hosts;
 };
 
@@ -55,7 +55,7 @@ class Engine {
   // Runs a function while this thread owns MPI.
   void own(const std::function<void()>& use);
 
-  // For tasks; the caller owns MPI.
+  // Starts MPI. Called by tasks; the caller owns MPI.
   void start();
   void add(std::shared_ptr<Group> group) { groups_.push_back(std::move(group)); }
   void finalize();

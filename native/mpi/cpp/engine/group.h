@@ -42,7 +42,7 @@ class Group {
   // Makes progress on the call. `is_due`: also reads notes and checks the deadline.
   void step(bool is_due);
   Status status() const { return status_; }
-  // What each rank announced, if the call's status is kDisagreed.
+  // The announcement of each rank, if the call's status is kDisagreed.
   const std::vector<double>& announcements() const { return announcements_; }
   // Whether MPI still uses memory of the call that has ended, and will for good.
   bool keeps_memory() const { return is_abandoned_; }

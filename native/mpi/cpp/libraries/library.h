@@ -12,7 +12,7 @@ struct Library {
   std::string path;
 };
 
-// Null if there is no such symbol.
+// The address of a symbol; null if the library has none of this name.
 void* find_symbol(const Library& library, const char* name);
 
 // Keeps this addon loaded. Node would unload it with the last thread that has loaded it, even while

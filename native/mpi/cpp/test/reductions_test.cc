@@ -99,7 +99,7 @@ void expect_floats_with_nan(DType dtype) {
   for (const std::vector<T>& extremes : {least, most}) {
     for (const int i : {1, 2}) {
       EXPECT_TRUE(std::isnan(extremes[static_cast<std::size_t>(i)]));
-      // The same NaN on all ranks, whichever operand it came from.
+      // Expects the same NaN on all ranks, whichever operand it came from.
       EXPECT_FALSE(std::signbit(extremes[static_cast<std::size_t>(i)]));
     }
     EXPECT_EQ(extremes[5], 3);

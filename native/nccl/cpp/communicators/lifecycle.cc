@@ -181,7 +181,7 @@ SharedOperation destroy_clique(Runtime& runtime, const std::shared_ptr<Clique>& 
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
     }
-    // This waits for other ranks of the host. An abort takes the communicators away, and so can
+    // The calls wait for other ranks of the host. An abort takes the communicators away, and so can
     // still end the wait.
     calls.whole_group([&] {
       for (const Member& member : ending.members) calls.require(ending.nccl->finalize(calls.of(member)), calls.of(member));

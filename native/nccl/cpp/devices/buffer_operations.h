@@ -21,8 +21,8 @@ struct HostMemory {
   std::function<bool(const std::function<void()>&)> touch;
 };
 
-// These make operations. The caller sets how they settle, and submits them in this order. The
-// ranges must be valid.
+// The following functions make operations. The caller sets how they settle, and submits them in
+// this order. The ranges must be valid.
 SharedOperation make_allocation(Runtime& runtime, const SharedAllocation& allocation);
 SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocation, cuda::Pointer pointer);
 // Copies ordinary memory in parts, each through a chunk of pinned memory.

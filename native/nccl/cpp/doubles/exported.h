@@ -1,4 +1,4 @@
 #pragma once
 
-// For functions that the doubles export under the names of the real libraries.
+// Marks functions that the doubles export under the names of the real libraries.
 #define COLL_EXPORT extern "C" __attribute__((visibility("default")))

@@ -14,7 +14,7 @@ struct Library {
   bool is_double = false;
 };
 
-// Null if there is no such symbol.
+// The address of a symbol; null if the library has none of this name.
 void* find_symbol(const Library& library, const char* name);
 
 // Sets `path` and `is_double`, by a symbol of the library.

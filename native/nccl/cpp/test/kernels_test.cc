@@ -51,7 +51,7 @@ TEST(CombineKernel, addsMultipliesAndCompares) {
   EXPECT_EQ(combined(rows, kFloat32, kMinimum), (std::vector<float>{0.5, -2, -6}));
 }
 
-// Sixteen bytes at a time, but for the last ones, and where memory begins elsewhere than they do.
+// Kernels process sixteen bytes at a time. Tests lengths with a rest, and memory that is not aligned to them.
 template <class T>
 void expect_sums_at_all_places(int dtype) {
   for (const std::size_t count : {1u, 16u, 37u, 3001u}) {
@@ -132,7 +132,7 @@ TEST(DivideKernel, integersBecomeFloats) {
   EXPECT_THROW(divide(gpus(), {memory, 0}, kInt32, {memory, 0}, kInt32, 2, 2), Error);
 }
 
-// Sixteen bytes at a time, but for the last ones, and where memory begins elsewhere than they do; also in place.
+// Kernels process sixteen bytes at a time. Tests lengths with a rest, memory that is not aligned to them, and conversions in place.
 template <class Into, class From>
 void expect_quotients_at_all_places(int into_dtype, int from_dtype) {
   constexpr std::size_t kMargin = 16;

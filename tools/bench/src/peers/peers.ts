@@ -48,7 +48,7 @@ export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   torch: 'torch',
 };
 
-/** What a program needs. */
+/** The requirements of a program that is measured beside coll. */
 interface Startable {
   readonly source: string;
   /** Commands that must be installed. */

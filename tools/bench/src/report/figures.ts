@@ -92,7 +92,7 @@ function familiesOf(rows: readonly (ShownRow | FailedRow)[]): Family[] {
 /** The suites of application-level calls. */
 const calledSuites: readonly SuiteName[] = ['strategy', 'ops', 'runs', 'cold'];
 
-/** What the docs show. */
+/** The figures on the page of benchmarks. */
 export interface Report {
   /** Application-level calls, on the CPU with most of their rows. */
   readonly called: Figures;

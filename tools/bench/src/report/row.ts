@@ -23,7 +23,7 @@ export interface CaseRow extends Machine {
   readonly engine: string;
   /** The part of coll's API that is called. Undefined for other libraries and yardsticks. */
   readonly level?: Level;
-  /** Undefined for other libraries and yardsticks. */
+  /** How the ranks call coll; undefined for other libraries and yardsticks. */
   readonly form?: Form;
   readonly algorithm?: string;
   /** Another library. Undefined if coll or a yardstick is measured. */

@@ -75,7 +75,7 @@ export function turnOf(venue: VenueName, start: TrialStart): Turn {
   return { venue, trials: [trialOf(start)] };
 }
 
-/** The yardsticks of all trials of a suite on so many bytes: a copy by one thread, and an update by a thread per rank (the bound). */
+/** The yardsticks for a suite at one size: a copy by one thread, and an update by a thread per rank (the memory bound). */
 export function yardsticks(
   suite: SuiteName,
   ranks: number,

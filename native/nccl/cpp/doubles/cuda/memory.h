@@ -48,7 +48,7 @@ class Memory {
     std::set<int> users{};
   };
 
-  // Null if there is none. Requires the lock.
+  // The block that contains a pointer, or null. The caller holds the lock.
   const Block* block_at(cuda::Pointer pointer, cuda::Pointer& begin) const;
 
   std::mutex mutex_;
