@@ -10,4 +10,3 @@ export { type NativeBinding, nativeInterface, status } from './native-binding.js
 export { noMessages, type PrepareMessages, Programs } from './programs.js';
 export { SpareHandles } from './spare-handles.js';
 export { listOf, type ThresholdList, type Thresholds, thresholdsOf, usualThresholds } from './thresholds.js';
-export { NewCalls } from './turns.js';

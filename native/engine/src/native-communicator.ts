@@ -1,14 +1,13 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
-import { ControllerCommunicator, ControllerGroup, nextTurn } from '@coll/core/internal';
+import { ControllerCommunicator, ControllerGroup } from '@coll/core/internal';
 import { type CheckedCall, clashError, operationOf, type PreparedCall, reads, writes } from '@coll/core/plugin';
 import { calibration } from './calibration.js';
-import type { Clash, ControllerHandle, OfferingOfAll, OffersHandle } from './handles.js';
+import type { Clash, ControllerHandle, OffersHandle } from './handles.js';
 import { helperThreads } from './machine/index.js';
 import type { NativeBinding } from './native-binding.js';
 import { noMessages, Programs } from './programs.js';
 import { SpareHandles } from './spare-handles.js';
 import { listOf } from './thresholds.js';
-import { NewCalls } from './turns.js';
 
 interface PreparedOffers {
   readonly handle: OffersHandle;
@@ -24,7 +23,6 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
   readonly #binding: NativeBinding;
   readonly #controller: ControllerHandle;
   readonly #programs: Programs;
-  readonly #newCalls = new NewCalls();
   readonly #spares = new SpareHandles<OffersHandle>();
 
   /** @throws ValueError for a size below 1 */
@@ -52,18 +50,15 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
       isShared,
     ] as const;
     const spare = isKept ? undefined : this.#spares.take();
-    const made = spare ? (this.#binding.refillOffersOfAll(spare, ...offering) ?? spare) : this.#make(offering);
+    const made = spare
+      ? (this.#binding.refillOffersOfAll(spare, ...offering) ?? spare)
+      : this.#binding.offersOfAll(...offering);
     if (Array.isArray(made)) throw clashError(operationOf(call), ...(made as Clash));
     return { handle: made as OffersHandle, length };
   }
 
   protected override recycle({ handle }: PreparedOffers): void {
     this.#spares.add(handle);
-  }
-
-  #make(offering: OfferingOfAll): OffersHandle | Clash {
-    this.#newCalls.add();
-    return this.#binding.offersOfAll(...offering);
   }
 
   protected endOf({ length }: PreparedOffers): number {
@@ -77,8 +72,7 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
   protected override execute(call: PreparedCall<PreparedOffers>, options: RunOptions): Promise<void> | undefined {
     const { handle, length } = call.handle;
     const at = this.#binding.control(this.#controller, handle, 0);
-    if (at < length) return this.goOn(call, at, options);
-    return this.#newCalls.isTurnDue() ? nextTurn() : undefined;
+    return at < length ? this.goOn(call, at, options) : undefined;
   }
 
   protected override async release(running: Promise<unknown> | undefined): Promise<void> {

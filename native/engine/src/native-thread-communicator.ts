@@ -35,7 +35,7 @@ import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { noMessages, Programs } from './programs.js';
 import { SpareHandles } from './spare-handles.js';
-import { laterTurn, NewCalls } from './turns.js';
+import { laterTurn } from './turns.js';
 
 type Call = PreparedCall<Offer>;
 
@@ -59,7 +59,6 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #said: Float64Array;
   readonly #programs: Programs;
   readonly #offers: Offers;
-  readonly #newCalls = new NewCalls();
   readonly #spares = new SpareHandles<Offer>();
   #described: Offer | undefined;
 
@@ -106,9 +105,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   protected prepare(call: CheckedCall, isKept: boolean): Offer {
-    const spare = isKept ? undefined : this.#spares.take();
-    if (!spare) this.#newCalls.add();
-    return this.#offers.make(call, spare);
+    return this.#offers.make(call, isKept ? undefined : this.#spares.take());
   }
 
   protected override recycle(offer: Offer): void {
@@ -132,8 +129,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   protected override execute(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#describe(call);
     const answer = this.#binding.execute(this.#member, call.handle.handle, waiting.brief);
-    if (answer !== status.done) return this.#goOn(answer, call, options);
-    return this.#newCalls.isTurnDue() ? nextTurn() : undefined;
+    return answer === status.done ? undefined : this.#goOn(answer, call, options);
   }
 
   protected override executeLater(call: Call, options: RunOptions): Promise<void> {

@@ -1,26 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
-const mostNewCalls = 256;
-
-/**
- * Counts calls on new arrays. Their native objects are freed only when the event loop runs, so a
- * series of calls that end without waiting must sometimes wait for the event loop.
- */
-export class NewCalls {
-  #count = 0;
-
-  add(): void {
-    this.#count++;
-  }
-
-  /** Whether the next call must wait for the event loop. Restarts the count if so. */
-  isTurnDue(): boolean {
-    if (this.#count < mostNewCalls) return false;
-    this.#count = 0;
-    return true;
-  }
-}
-
 // Two ranks that wait for each other synchronize while both are inside their calls: most of the
 // time at first, half of the time later, when a thread is busy with other work. More ranks stay in
 // their calls for longer: see kRanksPerPatientMilli in tuning.h.

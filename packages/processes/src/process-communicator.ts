@@ -1,7 +1,7 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
-import { nextTurn, oneRank } from '@coll/core/internal';
+import { oneRank } from '@coll/core/internal';
 import { type CheckedCall, OrderedCommunicator, type PreparedCall } from '@coll/core/plugin';
-import { NewCalls, noMessages, Programs, SpareHandles } from '@coll/native/addon';
+import { noMessages, Programs, SpareHandles } from '@coll/native/addon';
 import { prepareMessages } from './message-programs.js';
 import type { CallHandle, MessagesHandle } from './process-binding.js';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
@@ -16,7 +16,6 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   readonly #group: NativeProcessGroup;
   readonly #programs: Programs<MessagesHandle | undefined>;
   readonly #calls: ProcessCalls;
-  readonly #newCalls = new NewCalls();
   readonly #spares = new SpareHandles<CallHandle>();
 
   constructor(rank: ProcessRank, algorithm: Algorithm) {
@@ -38,9 +37,7 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   }
 
   protected prepare(call: CheckedCall, isKept: boolean): ProcessCall {
-    const spare = isKept ? undefined : this.#spares.take();
-    if (!spare) this.#newCalls.add();
-    return this.#calls.make(call, spare);
+    return this.#calls.make(call, isKept ? undefined : this.#spares.take());
   }
 
   protected override recycle({ handle }: ProcessCall): void {
@@ -52,8 +49,7 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   }
 
   protected override execute(call: Call, options: RunOptions): Promise<void> | undefined {
-    const running = this.#group.execute(call, options);
-    return running ?? (this.#newCalls.isTurnDue() ? nextTurn() : undefined);
+    return this.#group.execute(call, options);
   }
 
   // All communicators of a group share one call order.
