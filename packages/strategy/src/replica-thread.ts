@@ -40,9 +40,9 @@ async function main(): Promise<void> {
     let latest = Promise.resolve();
     port.on('message', (message: ToReplica) => {
       if (message.type === 'close') void latest.then(close);
-      if (message.type !== 'run') return;
+      if (message.type !== 'run' && message.type !== 'leave') return;
       latest = latest
-        .then(() => run(context, message))
+        .then(() => (message.type === 'run' ? run(context, message) : leave(context)))
         // Reports the error before the ops are closed, so that it arrives before the errors that
         // it causes in other replicas.
         .catch((error: unknown) => {
@@ -65,10 +65,16 @@ async function run(context: ThreadReplicaContext, message: RunMessage): Promise<
     const fn = await loadReplica(message);
     return fn(context, ...(decode(message.args) as readonly unknown[]));
   });
-  const canGoOn = await context.leave();
+  // The parent thread cannot see which replicas of other processes wait.
+  const hasOthers = context.numReplicasInSync > start.devices.length;
+  const canGoOn = hasOthers ? await context.leave() : context.canGoOn;
   const { value, moved } = encode(result);
   const note = takeRunNote(context);
   say({ type: 'result', value, canGoOn, printed: thread.printedBytes, note }, 'the result of a replica', moved);
+}
+
+async function leave(context: ThreadReplicaContext): Promise<void> {
+  say({ type: 'left', canGoOn: await context.leave() }, 'the end of a run');
 }
 
 function tell(error: unknown): void {

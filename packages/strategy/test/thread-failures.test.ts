@@ -121,6 +121,10 @@ describe('a thread that ends', () => {
     });
   });
 
+  it('while another waits in a collective is an error, even if that one catches its own', async () => {
+    expect(await failureOf(2, 'catchEarlyLeave')).toMatchObject({ code: 'ERR_COLL_MERGE', rank: 1 });
+  });
+
   it('while others wait in mergeCall is an error', async () => {
     const error = await failureOf(3, 'leaveEarly', ['mergeCall']);
     expect(error).toBeInstanceOf(RuntimeError);

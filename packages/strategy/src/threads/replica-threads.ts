@@ -121,7 +121,10 @@ export class ReplicaThreads implements ReplicaListener {
     const abort = () => run.abort(signal?.reason);
     signal?.addEventListener('abort', abort);
     const { others } = step;
-    const look = others && setInterval(() => failWith(others, run), lookMillis);
+    const look = setInterval(() => {
+      if (others) failWith(others, run);
+      run.askToLeave();
+    }, lookMillis);
     try {
       this.#post(messages, run);
       const results = await run.results;

@@ -36,7 +36,7 @@ export interface RunMessage {
   readonly args: unknown;
 }
 
-/** The last message of a run that succeeds. */
+/** The message of a replica whose function has returned. */
 export interface ResultMessage {
   readonly type: 'result';
   readonly value: unknown;
@@ -48,7 +48,7 @@ export interface ResultMessage {
   readonly note?: RunNote | undefined;
 }
 
-/** Messages of a replica; a result or an error is the last one of a run. */
+/** Messages of a replica. A result or an error is the last one of a run, unless `leave` follows. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
   /** The replica has reached a merge call with these arguments. */
@@ -57,6 +57,8 @@ export type ReplicaMessage =
   | { readonly type: 'merged'; readonly results: readonly unknown[] }
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
   | ResultMessage
+  /** The replica has left the run, as asked, and no other replica waits for it. */
+  | { readonly type: 'left'; readonly canGoOn: boolean }
   | { readonly type: 'error'; readonly error: EncodedError };
 
 /**
@@ -67,12 +69,14 @@ export type FromReplica = ReplicaMessage | { readonly type: 'end' };
 
 /**
  * Messages to the replica's thread: `hold` asks it to run a merge call for all replicas; `outcome`
- * contains its part of the result; `close` asks it to end after the run under way.
+ * contains its part of the result; `leave` asks it to meet the replicas that wait for it, although its function has
+ * returned; `close` asks it to end after the run under way.
  */
 export type ToReplica =
   | RunMessage
   | { readonly type: 'hold'; readonly args: readonly unknown[] }
   | { readonly type: 'outcome'; readonly value: unknown }
+  | { readonly type: 'leave' }
   | { readonly type: 'close' };
 
 /**

@@ -74,17 +74,19 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     }
   }
 
+  /** Whether the replicas can make further collectives: false if one has failed, and the module caught its error. */
+  get canGoOn(): boolean {
+    return !this.#ops.replicaGroup?.group?.failure;
+  }
+
   /**
-   * The collective at the end of each run, which waits for all other replicas. If another replica
-   * still waits in a different collective, both get an error instead of waiting for each other.
-   * Returns whether the replicas can make further collectives: false if an earlier one has failed.
+   * A collective that no program makes. If another replica still waits in a different collective, both get an error
+   * instead of waiting for each other. Returns whether the replicas can make further collectives.
    * @throws RuntimeError if another replica makes a different call
    */
   async leave(): Promise<boolean> {
-    const { replicaIdInSyncGroup: id, numReplicasInSync } = this;
-    if (numReplicasInSync === 1) return true;
-    // An earlier call has failed, and the module caught its error.
-    if (this.#ops.replicaGroup?.group?.failure) return false;
+    const { replicaIdInSyncGroup: id } = this;
+    if (!this.canGoOn) return false;
     try {
       // Another replica may go on for a long time after its last collective.
       await this.#meet('run end', { timeoutSeconds: 0 });

@@ -1,4 +1,5 @@
 import { type CollError, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import { SharedBarrier } from '@coll/core/internal';
 import { createThreadGroup } from '@coll/core/plugin';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeError } from './thread-errors.js';
@@ -16,9 +17,15 @@ function runOf(
 ) {
   const heard: ToReplica[][] = Array.from({ length: size }, () => []);
   const tell = (replica: number, message: ToReplica) => heard[replica]?.push(message);
-  const run = new ThreadRun({ group: createThreadGroup({ size }), firstReplica, hasOthers, onReport, tell });
+  const group = createThreadGroup({ size });
+  const run = new ThreadRun({ group, firstReplica, hasOthers, onReport, tell });
   run.results.catch(() => {});
-  return { run, heard, say: (replica: number, message: ReplicaMessage) => run.message(replica, message) };
+  return {
+    ...{ run, heard },
+    say: (replica: number, message: ReplicaMessage) => run.message(replica, message),
+    /** The replica begins a collective. */
+    begin: (replica: number) => new SharedBarrier(group.control, size, 0).advance(replica),
+  };
 }
 
 const failed = (error: Error): ReplicaMessage => ({ type: 'error', error: encodeError(error) });
@@ -181,6 +188,52 @@ describe('the error of a run', () => {
     });
     started.say(0, { type: 'report', value: 1 });
     expect(await failureOf(started)).toMatchObject({ message: 'in the listener' });
+  });
+});
+
+describe('a replica that has ended', () => {
+  const leave: ToReplica = { type: 'leave' };
+
+  it.each(['before', 'after'])('is asked to leave, once, if another begins a collective %s its end', async (when) => {
+    const { run, say, heard, begin } = runOf(3);
+    if (when === 'before') begin(2);
+    say(0, returned);
+    expect(heard).toEqual([when === 'before' ? [leave] : [], [], []]);
+    if (when === 'after') begin(2);
+    for (let look = 0; look < 2; look++) run.askToLeave();
+    expect(heard).toEqual([[leave], [], []]);
+    say(1, returned);
+    expect(heard).toEqual([[leave], [leave], []]);
+    say(2, { ...returned, canGoOn: false });
+    const ended = vi.fn();
+    void run.results.then(ended);
+    for (const replica of [0, 1]) {
+      await Promise.resolve();
+      expect(ended).not.toHaveBeenCalled();
+      say(replica, { type: 'left', canGoOn: false });
+    }
+    expect(await run.results).toEqual(['done', 'done', 'done']);
+    expect(run.canGoOn).toBe(false);
+  });
+
+  it('is the error of the run if it meets another collective as it leaves', async () => {
+    const started = runOf(2);
+    started.begin(1);
+    started.say(0, returned);
+    started.say(1, { ...returned, canGoOn: false });
+    started.say(0, failed(new RuntimeError('ERR_COLL_MERGE', 'replica 0 has ended while another replica waits')));
+    expect(await failureOf(started)).toMatchObject({ code: 'ERR_COLL_MERGE' });
+  });
+
+  it('is not asked to leave if no replica waits for it, or if it has left together with other workers', () => {
+    const [computing, several] = [runOf(2), runOf(2, { hasOthers: true })];
+    computing.begin(0);
+    several.begin(1);
+    for (const { run, say, heard } of [computing, several]) {
+      say(0, returned);
+      run.askToLeave();
+      expect(heard).toEqual([[], []]);
+    }
   });
 });
 

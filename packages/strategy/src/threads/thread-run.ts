@@ -44,6 +44,8 @@ export class ThreadRun {
   readonly #merges: MergeCalls;
   readonly #notes: (RunNote | undefined)[] = [];
   readonly #done = new Map<number, unknown>();
+  /** The replicas that were asked to leave, although others wait for them. */
+  readonly #leaving = new Set<number>();
   readonly #hasReported = new Set<number>();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #resolve: (results: unknown[]) => void = () => {};
@@ -98,6 +100,20 @@ export class ThreadRun {
     return hasOthers && stall?.missing.join() === '0' ? undefined : stall;
   }
 
+  /**
+   * Asks each replica that has ended while others wait for it in a collective to leave. The replicas then report that
+   * they made different numbers of collectives. Replicas of several processes always leave before they end.
+   */
+  askToLeave(): void {
+    const { group, hasOthers, tell } = this.#replicas;
+    if (hasOthers || this.#done.size === 0 || this.#done.size === group.size) return;
+    for (const replica of waitingRanks(group)?.missing ?? []) {
+      if (!this.#done.has(replica) || this.#leaving.has(replica)) continue;
+      this.#leaving.add(replica);
+      tell(replica, { type: 'leave' }, 'a request to leave');
+    }
+  }
+
   #hear(replica: number, message: ReplicaMessage): void {
     switch (message.type) {
       case 'report':
@@ -123,6 +139,12 @@ export class ThreadRun {
         this.printed[replica] = message.printed;
         this.#notes[replica] = message.note;
         this.#holdMerge();
+        this.askToLeave();
+        this.#resolveOnceDone();
+        return;
+      case 'left':
+        this.#leaving.delete(replica);
+        this.canGoOn &&= message.canGoOn;
         this.#resolveOnceDone();
         return;
       case 'error':
@@ -147,7 +169,7 @@ export class ThreadRun {
 
   #resolveOnceDone(): void {
     const { size } = this.#replicas.group;
-    if (this.#done.size < size) return;
+    if (this.#done.size < size || this.#leaving.size > 0) return;
     for (const timer of this.#timers) clearTimeout(timer);
     logRunNotes(this.#notes, this.#replicas.firstReplica);
     this.#resolve(Array.from({ length: size }, (_, replica) => this.#done.get(replica)));
