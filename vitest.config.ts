@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { compiledSources } from './tools/tests/compiled-sources.ts';
+import { compiledPackages, compiledSources } from './tools/tests/compiled-sources.ts';
 
 const root = import.meta.dirname;
 
@@ -55,6 +55,8 @@ const never = ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/bu
 const mode = process.env['COLL_TESTS'];
 const runs = (part: 'core' | 'rest' | 'scale' | 'mpi') => mode === undefined || mode === part;
 const projects: TestProjectInlineConfiguration['test'][] = [];
+/** The projects whose tests import single sources of packages. All others import the packages as a program does. */
+const testSources: ReadonlySet<unknown> = new Set(['unit', 'alone']);
 const setupFiles = 'tools/tests/need-build.ts';
 if (runs('core')) {
   // Test files share threads and modules: what they change globally they put back.
@@ -93,6 +95,7 @@ export default defineConfig({
   test: {
     projects: projects.map((test) => ({
       extends: true,
+      plugins: testSources.has(test?.name) ? [] : [compiledPackages()],
       test: { ...test, exclude: [...never, ...(test?.exclude ?? [])] },
     })),
     pool: 'forks',

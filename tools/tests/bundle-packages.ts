@@ -57,17 +57,19 @@ function entriesAmong(files: readonly string[], root: string): Set<string> {
   const texts = new Map(
     files.filter((name) => name.endsWith('.ts')).map((name) => [name, readFileSync(path.join(root, name), 'utf8')]),
   );
-  // Vitest itself runs the imports of unit tests.
+  // Vitest itself runs what tests import.
   const helpers = new Set([...texts].flatMap(([file, text]) => (isTest(file) ? namedIn(file, text, imported) : [])));
   const entries = [...texts].flatMap(([file, text]) => {
     const own = isPackageSource(file) && text.includes('import.meta.url') ? [file] : [];
+    const named = isPackageSource(file) || isUnitTest(file) ? [addressed] : [addressed, imported];
     const runsAlone = !isPackageSource(file) && !isTest(file) && !helpers.has(file);
-    return [...own, ...namedIn(file, text, runsAlone ? quoted : addressed)];
+    return [...own, ...(runsAlone ? [quoted] : named).flatMap((names) => namedIn(file, text, names))];
   });
   return new Set(entries.filter((file) => isPackageSource(file) && texts.has(file)));
 }
 
 const isTest = (file: string) => /\.test(-d)?\.ts$/.test(file);
+const isUnitTest = (file: string) => isTest(file) && /^(packages|native)\/[^/]+\/src\//.test(file);
 
 function namedIn(file: string, text: string, names: RegExp): string[] {
   return [...text.matchAll(names)].map(([, name]) =>
