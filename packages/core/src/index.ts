@@ -85,6 +85,7 @@ export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';
 export { deduplicate } from './sparse/deduplicate.js';
 export { densify } from './sparse/densify.js';
 export { divideByN, isIndexedSlices, type SplitValues, splitBySparsity, stitchValues } from './sparse/sparse.js';
+export { OutOfRangeError, WrongTypeError } from './support/built-in-errors.js';
 export {
   AbortedError,
   AssertionError,
@@ -96,11 +97,9 @@ export {
   InvalidArgumentError,
   KeyError,
   NotImplementedError,
-  OutOfRangeError,
   RuntimeError,
   UnavailableError,
   ValueError,
-  WrongTypeError,
 } from './support/errors.js';
 export { type LogLevel, type LogSink, setLogSink } from './support/logger.js';
 export { failThreadGroup } from './threads/thread-group.js';

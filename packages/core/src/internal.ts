@@ -11,7 +11,6 @@ export {
   refusedArithmetic,
   refusedSparse,
 } from './collectives/collective.js';
-export { requireTimeout } from './collectives/communication-options.js';
 export {
   type Failure,
   failureError,
@@ -80,7 +79,7 @@ export { messageOf } from './support/message-of.js';
 export { optionsOf } from './support/options-of.js';
 export { quote } from './support/quote.js';
 export { allRanks, oneRank } from './support/ranks.js';
-export { requireFunction, requireList } from './support/requirements.js';
+export { requireFunction, requireList, requireTimeout } from './support/requirements.js';
 export { requireSignal } from './support/signal.js';
 export {
   rankList,

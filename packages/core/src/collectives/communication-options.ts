@@ -2,6 +2,7 @@ import { ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { logDeprecated } from '../support/logger.js';
 import { quote } from '../support/quote.js';
+import { requireTimeout } from '../support/requirements.js';
 
 /**
  * Which implementation runs collectives across workers. `AUTO` leaves the choice to the runtime.
@@ -202,13 +203,4 @@ function implementationFrom(value: unknown): CommunicationImplementation {
   if (Object.hasOwn(CommunicationImplementation, name)) return name as CommunicationImplementation;
   const known = Object.keys(CommunicationImplementation).join(', ');
   throw new ValueError('ERR_COLL_VALUE', `implementation must be one of ${known}, got ${quote(value)}`);
-}
-
-/** @throws ValueError unless the timeout is null or a number of seconds; null and ≤ 0 mean no limit */
-export function requireTimeout(timeoutSeconds: unknown): void {
-  if (timeoutSeconds === null || (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds))) return;
-  throw new ValueError(
-    'ERR_COLL_VALUE',
-    `timeoutSeconds must be a number of seconds, or null for no limit, got ${quote(timeoutSeconds)}`,
-  );
 }

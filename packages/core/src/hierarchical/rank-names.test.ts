@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Failure, failureError, keptFailure, rankError } from '../collectives/failures.js';
-import { InternalError, OutOfRangeError, RuntimeError, UnavailableError } from '../support/errors.js';
+import { OutOfRangeError } from '../support/built-in-errors.js';
+import { InternalError, RuntimeError, UnavailableError } from '../support/errors.js';
 import { RankNames } from './rank-names.js';
 
 const failureOf = (fields: Partial<Failure>, operation = 'all-reduce') =>

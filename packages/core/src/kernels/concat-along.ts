@@ -1,5 +1,6 @@
 import { rankError } from '../collectives/failures.js';
-import { InvalidArgumentError, OutOfRangeError, ValueError } from '../support/errors.js';
+import { OutOfRangeError } from '../support/built-in-errors.js';
+import { InvalidArgumentError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { slice } from '../values/concatenate.js';
 import { allocate } from '../values/dtype.js';

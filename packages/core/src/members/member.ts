@@ -1,6 +1,5 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import { type Collective, collectiveOp } from '../collectives/collective.js';
-import { requireTimeout } from '../collectives/communication-options.js';
 import { type ReduceOpLike, reduceOpFrom } from '../collectives/reduce-op.js';
 import type { CombinedData, MemoryFor } from '../collectives/value-types.js';
 import type { Communicator, RunOptions, SplitPart } from '../runtime/communicator.js';
@@ -9,6 +8,7 @@ import { type CollError, ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
+import { requireTimeout } from '../support/requirements.js';
 import { requireSignal } from '../support/signal.js';
 import type { Float16ArrayLike, TypedArray } from '../values/dtype.js';
 import { asMemory, asTensor, type Tensor } from '../values/tensor.js';

@@ -14,7 +14,8 @@ import {
   resolveWithoutInto,
 } from '../runtime/call-options.js';
 import { asValue, isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
-import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
+import { OutOfRangeError } from '../support/built-in-errors.js';
+import { NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { asGiven, isGivenOtherwise } from '../values/array-kinds.js';
 import { hasLength } from '../values/has-length.js';

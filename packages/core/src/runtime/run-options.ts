@@ -1,7 +1,7 @@
-import { requireTimeout } from '../collectives/communication-options.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { quote } from '../support/quote.js';
+import { requireTimeout } from '../support/requirements.js';
 import { requireSignal } from '../support/signal.js';
 import type { RunOptions } from './communicator.js';
 

@@ -1,5 +1,4 @@
-import { type Collective, nameOf, opOf, rootOf } from '../collectives/collective.js';
-import { isReduceOp } from '../collectives/reduce-op.js';
+import { type Collective, type CollectiveOp, collectiveOps, nameOf, opOf, rootOf } from '../collectives/collective.js';
 import { CollError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { blockCount } from './goal.js';
@@ -49,7 +48,8 @@ function shapeProblem(schedule: Schedule, collective: Collective): string | unde
   const root = rootOf(collective);
   if (root !== undefined && !isBelow(ranks, root)) return `root must be one of the ${ranks} ranks, got rank ${root}`;
   const op = opOf(collective);
-  return op === undefined || isReduceOp(op.toUpperCase()) ? undefined : `unknown op "${op}"`;
+  const isKnown = op === undefined || collectiveOps.includes(op.toLowerCase() as CollectiveOp);
+  return isKnown ? undefined : `unknown op "${op}"`;
 }
 
 function isBelow(limit: number, value: number): boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { OutOfRangeError, WrongTypeError } from './built-in-errors.js';
 import {
   AbortedError,
   AssertionError,
@@ -8,11 +9,9 @@ import {
   InvalidArgumentError,
   KeyError,
   NotImplementedError,
-  OutOfRangeError,
   RuntimeError,
   UnavailableError,
   ValueError,
-  WrongTypeError,
 } from './errors.js';
 
 const subclasses = [
@@ -85,8 +84,9 @@ it('instanceof CollError is false for other errors and other values', () => {
 it('instanceof CollError recognises errors of a separately installed copy of the library', async () => {
   vi.resetModules();
   const other = await import('./errors.js');
+  const builtIn = await import('./built-in-errors.js');
   expect(other.CollError).not.toBe(CollError);
-  for (const error of [new other.ValueError('ERR_COLL_VALUE', ''), new other.WrongTypeError('')]) {
+  for (const error of [new other.ValueError('ERR_COLL_VALUE', ''), new builtIn.WrongTypeError('')]) {
     expect(error).toBeInstanceOf(CollError);
     expect(error).not.toBeInstanceOf(ValueError);
   }

@@ -9,6 +9,7 @@ export interface KnownOptions {
 }
 
 /** The names of `Options`. The compiler checks that all of them are listed, and no others. */
+// @__NO_SIDE_EFFECTS__
 export function knownOptions<Options extends object>(
   owner: string,
   names: { readonly [Name in keyof Options]-?: true },

@@ -20,3 +20,12 @@ export function requireClass(value: unknown, what: string): void {
     throw new ValueError('ERR_COLL_VALUE', `${what} must be a class, got ${quote(value)}`);
   }
 }
+
+/** @throws ValueError unless the timeout is null or a number of seconds; null and ≤ 0 mean no limit */
+export function requireTimeout(timeoutSeconds: unknown): void {
+  if (timeoutSeconds === null || (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds))) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `timeoutSeconds must be a number of seconds, or null for no limit, got ${quote(timeoutSeconds)}`,
+  );
+}

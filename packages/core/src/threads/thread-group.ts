@@ -1,5 +1,5 @@
 import type { FailureReason } from '../collectives/failures.js';
-import { createArenaMemory, createWasmArenaMemory } from '../runtime/arena.js';
+import { type ArenaMemory, createArenaMemory } from '../runtime/arena.js';
 import { bytesOfDescriptors } from '../runtime/descriptors.js';
 import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../runtime/engine.js';
 import { CollError, ValueError } from '../support/errors.js';
@@ -21,7 +21,6 @@ const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown; read
 /**
  * The shared state of a group of threads, for engines that build on it. It can be posted to worker
  * threads, each of which joins with its rank.
- * @param engine the engine that joins the group. Default: `'js'`
  * @throws ValueError for a size below 1, more memory than 2 GiB, or an invalid number of spins;
  * CollError without shared memory
  *
@@ -33,7 +32,16 @@ const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown; read
  * console.log(size, engine); // 2 js
  * ```
  */
-export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
+export function createThreadGroup(options: ThreadGroupOptions): ThreadGroup {
+  return threadGroupOf('js', createArenaMemory, options);
+}
+
+/** A group whose threads share the memory that `createMemory` creates. @throws as `createThreadGroup` */
+export function threadGroupOf(
+  engine: EngineName,
+  createMemory: (maxBytes?: number) => ArenaMemory,
+  options: ThreadGroupOptions,
+): ThreadGroup {
   if (typeof options !== 'object' || options === null)
     throw new ValueError('ERR_COLL_VALUE', `createGroup takes an object { size }, got ${quote(options)}`);
   requireKnownOptions(options, groupOptions);
@@ -50,7 +58,7 @@ export function createThreadGroup(options: ThreadGroupOptions, engine: EngineNam
     creator: watchRanks(),
     control: new SharedArrayBuffer(SharedBarrier.bytesFor(size)),
     descriptors: new SharedArrayBuffer(bytesOfDescriptors(size)),
-    arena: engine === 'wasm' ? createWasmArenaMemory(maxBytes) : createArenaMemory(maxBytes),
+    arena: createMemory(maxBytes),
   };
 }
 

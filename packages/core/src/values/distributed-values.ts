@@ -1,4 +1,5 @@
-import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
+import { OutOfRangeError } from '../support/built-in-errors.js';
+import { NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { currentReplica } from './current-replica.js';
 import { canonicalize } from './device.js';

@@ -1,4 +1,5 @@
-import { ValueError, WrongTypeError } from '../support/errors.js';
+import { WrongTypeError } from '../support/built-in-errors.js';
+import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { isFloating } from './dtype.js';
 import { asNumbers, firstOutside, pick } from './index-numbers.js';

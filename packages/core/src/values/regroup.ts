@@ -1,4 +1,5 @@
-import { AssertionError, WrongTypeError } from '../support/errors.js';
+import { WrongTypeError } from '../support/built-in-errors.js';
+import { AssertionError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { requireClass } from '../support/requirements.js';

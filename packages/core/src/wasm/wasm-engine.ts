@@ -3,7 +3,7 @@ import type { Engine } from '../runtime/engine.js';
 import { webAssembly } from '../runtime/web-assembly.js';
 import { ValueError } from '../support/errors.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
-import { createThreadGroup, requireJoin } from '../threads/thread-group.js';
+import { requireJoin, threadGroupOf } from '../threads/thread-group.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { WasmCommunicator } from './wasm-communicator.js';
 import { wasmKernels } from './wasm-kernels.js';
@@ -32,7 +32,7 @@ export const wasmEngine: Engine = {
     return reason === undefined ? { available: true } : { available: false, reason };
   },
   communicator: (size, algorithm) => new WasmCommunicator(createWasmArenaMemory(), size, algorithm),
-  createGroup: (options) => createThreadGroup(options, 'wasm'),
+  createGroup: (options) => threadGroupOf('wasm', createWasmArenaMemory, options),
   join(group, request) {
     requireJoin(group, request);
     const { wasm } = group.arena;
