@@ -1,5 +1,6 @@
-// Checks that published manifests have the homepage, repository and keywords of the root package.json, and that
-// READMEs link to files of their tarball or to the homepage. `--write` corrects them.
+// Checks that published manifests have the homepage, repository and keywords of the root package.json, that each entry
+// of a package has its built files under the same conditions, and that READMEs link to files of their tarball or to the
+// homepage. `--write` corrects them.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -32,6 +33,30 @@ ensure(
   `the release must be ${release}`,
 );
 
+const source = '@coll/source';
+
+/**
+ * The files of an entry. Only if all packages have the same conditions, a program or bundle gets the same copy of every
+ * package.
+ */
+function entryOf(target) {
+  if (typeof target === 'string') return target;
+  const name = target[source].replace(/^\.\/src\/(.*)\.ts$/, '$1');
+  return {
+    [source]: `./src/${name}.ts`,
+    types: `./types/${name}.d.ts`,
+    node: `./dist/${name}.js`,
+    default: `./dist/modules/${name}.js`,
+  };
+}
+
+/** The modules with side effects, each as source and as built files. */
+function effectsOf(effects) {
+  if (!Array.isArray(effects)) return effects;
+  const names = effects.flatMap((file) => /^\.\/src\/(.*)\.ts$/.exec(file)?.[1] ?? []);
+  return names.flatMap((name) => [`./dist/${name}.js`, `./dist/modules/${name}.js`, `./src/${name}.ts`]);
+}
+
 function manifestOf(folder) {
   const {
     name,
@@ -44,6 +69,10 @@ function manifestOf(folder) {
     ...rest
   } = JSON.parse(read(`${folder}/package.json`));
   const home = { homepage: addressOf(folder), repository: { ...repository, directory: folder }, keywords };
+  if (rest.exports) {
+    rest.exports = Object.fromEntries(Object.entries(rest.exports).map(([name, target]) => [name, entryOf(target)]));
+    rest.sideEffects = effectsOf(rest.sideEffects);
+  }
   return `${JSON.stringify({ name, version, description, license, ...home, ...rest }, null, 2)}\n`;
 }
 
@@ -78,7 +107,7 @@ for (const folder of folders) {
   ensure(
     `${folder}/package.json`,
     manifestOf(folder),
-    'homepage, repository and keywords must be as in the root package.json',
+    'its home must be as in the root package.json, and its entries as those of other packages',
   );
   const oldHome = old.replace(/\/tree\/main\/.*$/, '');
   const readme = `${folder}/README.md`;

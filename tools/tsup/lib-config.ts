@@ -3,28 +3,45 @@ import { fromOneFile, oneFile } from './one-file.ts';
 import { ownClassNames } from './own-class-names.ts';
 
 /**
- * Builds the JavaScript of a published package: one ES module per entry, shared code in chunks. In a package with an
- * entry for internal use, or one that registers a plug-in, one entry holds the code of all others. `tsc` writes the
- * declarations.
+ * Builds the JavaScript of a published package twice. For Node.js, `dist` has one ES module per entry, shared code in
+ * chunks; in a package with an entry for internal use, or one that registers a plug-in, one entry holds the code of all
+ * others. For everything else, `dist/modules` has one ES module per source file, of which bundlers take what a program
+ * uses. `tsc` writes the declarations.
  */
 export function libConfig({ entry, ...options }: Options & { entry: string[] }) {
   const whole = ['src/internal.ts', 'src/addon.ts'].find((source) => entry.includes(source)) ?? 'src/index.ts';
   const isOneFile = entry.includes('src/internal.ts') || entry.includes('src/register.ts');
-  return defineConfig({
+  const forNode: Options = {
+    ...common,
     entry: Object.fromEntries(entry.map((source) => [source.replace(/^src\/(.*)\.ts$/, '$1'), source])),
-    format: ['esm'],
-    target: 'node20',
-    platform: 'node',
-    sourcemap: true,
-    clean: true,
+    clean: ['!modules/**'],
     // Entries of one package share module state: './register' registers the class that '.' exports.
     splitting: true,
-    removeNodeProtocol: false,
     plugins: [classNames, oneFileOfOthers],
     esbuildPlugins: isOneFile ? [oneFile(entry, whole)] : [],
     ...options,
-  });
+  };
+  const modules: Options = {
+    ...common,
+    entry: ['src/**/*.ts', '!src/**/*.{test,test-d}.ts'],
+    outDir: 'dist/modules',
+    clean: true,
+    bundle: false,
+  };
+  return defineConfig(entry.includes('src/index.ts') ? [forNode, modules] : forNode);
 }
+
+const common: Options = {
+  format: ['esm'],
+  target: 'node20',
+  platform: 'node',
+  sourcemap: true,
+  removeNodeProtocol: false,
+  esbuildOptions(building) {
+    // Packages contain their sources.
+    building.sourcesContent = false;
+  },
+};
 
 const classNames: NonNullable<Options['plugins']>[number] = {
   name: 'class-names',
