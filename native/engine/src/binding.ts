@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AddonPlaces, findAddon } from '@coll/core/internal';
@@ -87,7 +86,8 @@ const here = (): Surroundings => ({
   // always exists.
   built: path.join(path.dirname(fileURLToPath(import.meta.url)), '../build/release/coll_native.node'),
   packageName: platformPackage,
-  load: createRequire(import.meta.url),
+  // Bundlers would replace an imported `createRequire`.
+  load: process.getBuiltinModule('node:module').createRequire(import.meta.url),
 });
 
 /** Whether this process uses the C library musl: then Node.js's report has no version of glibc. */

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AddonPlaces, findAddon } from '@coll/core/internal';
@@ -33,5 +32,6 @@ const here = (): Surroundings => ({
   built: path.join(path.dirname(fileURLToPath(import.meta.url)), '../build/release/coll_mpi.node'),
   platform: process.platform,
   architecture: process.arch,
-  load: createRequire(import.meta.url),
+  // Bundlers would replace an imported `createRequire`.
+  load: process.getBuiltinModule('node:module').createRequire(import.meta.url),
 });
