@@ -55,6 +55,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           measure: 'Measure',
           gpus: 'GPUs',
           groups: 'Groups without a strategy',
+          bundlers: 'Bundlers',
         }),
       },
       { text: 'Troubleshooting', link: '/troubleshooting' },

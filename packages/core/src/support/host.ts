@@ -4,6 +4,8 @@
  * @typeParam Loading how a thread imports modules; plain data that can be posted
  */
 export interface Host<Loading = unknown> {
+  /** Whether a bundler has joined the program and this library. */
+  isBundled(): boolean;
   /** Creates a value that follows running code into its asynchronous calls. */
   createContext<T>(): HostContext<T>;
   /** Calls back once all promise callbacks that are due have run. */
@@ -29,11 +31,14 @@ export interface Host<Loading = unknown> {
   requireSameCopy(module: string, wanted: Loading, started: Loading): void;
   /**
    * Starts a thread that runs the replicas of a strategy.
-   * @throws DOMException for data that cannot be posted; CollError if the code of the thread is missing
+   * @throws DOMException for data that cannot be posted
    */
   startThread(options: ThreadOptions<Loading>): HostThread;
-  /** The thread that this code runs in. Called once, in a thread that `startThread` has started. */
-  ownThread(): OwnThread<Loading>;
+  /**
+   * The thread that this code runs in, if `startThread` has started it; undefined in other threads, and from the second
+   * call on.
+   */
+  ownThread(): OwnThread<Loading> | undefined;
 }
 
 /** A value that follows running code into its asynchronous calls. */

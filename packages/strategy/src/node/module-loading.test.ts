@@ -33,8 +33,10 @@ describe('loadingOf a module outside any package, from a compiled library', () =
 
   it('needs no loader for JavaScript in a process without tsx', () => {
     withFlags(['--no-warnings', '--import=file:///nowhere/tsxes.mjs'], '--max-old-space-size=100  --title=x-tsx');
-    for (const name of ['x.js', 'x.mjs', 'x.cjs', 'x.ts.js', 'x.tsy', 'xts'])
-      expect(loadingOf([`file:///nowhere/${name}`], own)).toStrictEqual({ tsx: undefined });
+    for (const name of ['x.js', 'x.mjs', 'x.cjs', 'x.ts.js', 'x.tsy', 'xts']) {
+      const module = `file:///nowhere/${name}`;
+      expect(loadingOf([module], own)).toStrictEqual({ module, tsx: undefined });
+    }
   });
 
   it.each([
@@ -67,7 +69,8 @@ describe('loadingOf a module outside any package, from a compiled library', () =
       }),
     );
     stripTypes('strip');
-    expect(loadingOf([`file:///nowhere/${name}`], own)).toStrictEqual({ tsx: undefined });
+    const module = `file:///nowhere/${name}`;
+    expect(loadingOf([module], own)).toStrictEqual({ module, tsx: undefined });
   });
 
   it('treats a module that is not a file as an ES module', () => {
@@ -124,20 +127,24 @@ describe('loadingOf', () => {
 });
 
 it('requireSameCopy refuses a module for which the threads have the wrong copy of this library', () => {
-  const loadings = [false, true].map((isCommonJs) => ({ tsx: { esm: 'file:///e', cjs: 'file:///c', isCommonJs } }));
-  const [esm, commonJs] = loadings as [Loading, Loading];
+  const module = 'file:///x.ts';
+  const plain: Loading = { module, tsx: undefined };
+  const [esm, commonJs] = [false, true].map((isCommonJs) => ({
+    module,
+    tsx: { esm: 'file:///e', cjs: 'file:///c', isCommonJs },
+  })) as [Loading, Loading];
   for (const [wanted, started] of [
-    [esm, { tsx: undefined }],
-    [{ tsx: undefined }, esm],
+    [esm, plain],
+    [plain, esm],
     [commonJs, commonJs],
   ] as const)
-    requireSameCopy('file:///x.ts', wanted, started);
+    requireSameCopy(module, wanted, started);
   const refused = (message: string) =>
     expect.objectContaining({ code: 'ERR_COLL_MODULE', message: expect.stringContaining(message) });
-  expect(() => requireSameCopy('file:///x.ts', commonJs, { tsx: undefined })).toThrow(
+  expect(() => requireSameCopy(module, commonJs, plain)).toThrow(
     refused('file:///x.ts is CommonJS, but the threads of this strategy were started for ES modules'),
   );
-  expect(() => requireSameCopy('file:///x.js', { tsx: undefined }, commonJs)).toThrow(
+  expect(() => requireSameCopy('file:///x.js', plain, commonJs)).toThrow(
     refused("is an ES module, but the threads of this strategy were started for CommonJS: pass { threads: 'own' }"),
   );
 });

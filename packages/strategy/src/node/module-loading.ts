@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
@@ -7,6 +6,8 @@ import { quote } from '@coll/core/internal';
 
 /** How a worker thread loads its modules. */
 export interface Loading {
+  /** The first of these modules. In a bundle, it contains the code of the thread. */
+  readonly module: string;
   /** The registration of tsx, if any module is TypeScript or this process runs under tsx. */
   readonly tsx: Tsx | undefined;
   /** Undefined means the flags of this process. */
@@ -35,18 +36,19 @@ export interface Tsx {
  */
 export function loadingOf(modules: readonly string[], own = import.meta.url): Loading {
   const typescript = modules.filter((module) => /\.[cm]?tsx?$/.test(requireUrl(module).pathname));
+  const [module] = modules as readonly [string];
   const fromSource = own.endsWith('.ts');
   const flags = tsxFlags();
-  if (typescript.length === 0 && !fromSource && flags.length === 0) return { tsx: undefined };
+  if (typescript.length === 0 && !fromSource && flags.length === 0) return { module, tsx: undefined };
   const loaders = flags.flatMap((flag) => /file:.*/.exec(flag) ?? []);
-  const tsx = findTsx(modules[0] as string, [...modules, own, ...loaders]);
+  const tsx = findTsx(module, [...modules, own, ...loaders]);
   if (tsx === undefined && typescript.length > 0 && !stripsTypes()) {
     throw new CollError(
       'ERR_COLL_MODULE',
       `${typescript[0]} is TypeScript, which a worker thread of Node ${process.versions.node} cannot load: npm install tsx, use a Node that strips types, or pass the compiled .js`,
     );
   }
-  return { tsx, ...(fromSource ? { execArgv: sourceConditions() } : {}) };
+  return { module, tsx, ...(fromSource ? { execArgv: sourceConditions() } : {}) };
 }
 
 /**
@@ -83,6 +85,8 @@ function findTsx(replica: string, from: readonly string[]): Tsx | undefined {
   for (const module of from) {
     if (!module.startsWith('file:')) continue;
     try {
+      // Bundlers would replace an imported `createRequire`.
+      const { createRequire } = process.getBuiltinModule('node:module');
       const manifest = createRequire(module).resolve('tsx/package.json');
       return { ...registrationsOf(manifest), isCommonJs: isCommonJs(replica) };
     } catch {

@@ -1,12 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Host } from '@coll/core/internal';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
-import { NodeThread } from './node-thread.js';
+import { NodeThread, threadEntry } from './node-thread.js';
 import { NodeOwnThread } from './own-thread.js';
 
-/** Node.js as the host of strategies. `beside` is the URL of a module in the folder of the entry `replica-thread`. */
+/**
+ * Node.js as the host of strategies. `beside` is the URL of a module in the folder of the entry `replica-thread`, unless
+ * both are part of a bundle.
+ */
 export function nodeHost(beside: string): Host<Loading> {
   return {
+    isBundled: () => threadEntry(beside) === undefined,
     createContext: () => new AsyncLocalStorage(),
     afterPromises: (callback) => process.nextTick(callback),
     nextTurn: (callback) => void setImmediate(callback),
@@ -17,8 +21,8 @@ export function nodeHost(beside: string): Host<Loading> {
     flushOutput: () => Promise.all([process.stdout, process.stderr].map(flush)),
     loadingOf: (modules) => loadingOf(modules),
     requireSameCopy,
-    startThread: (options) => new NodeThread(options, beside),
-    ownThread: () => new NodeOwnThread(),
+    startThread: (options) => new NodeThread(options, threadEntry(beside)),
+    ownThread: () => NodeOwnThread.find(),
   };
 }
 

@@ -6,15 +6,19 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import { CollError } from '@coll/core';
 import type { HostThread, ThreadOptions } from '@coll/core/internal';
 import type { Loading } from './module-loading.js';
+import { replicaRole } from './own-thread.js';
 
 // This text must work both as a script and, under --input-type=module, as a module. It registers
 // tsx before it imports the entry.
 const bootstrap = `
-import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
+import('node:worker_threads').then(async ({ default: threads }) => {
+  const { tsx, entry, problem } = threads.workerData;
   if (tsx?.isCommonJs) (await import(tsx.cjs)).register();
   if (tsx) (await import(tsx.esm)).register();
   if (tsx?.isCommonJs) (await import('node:module')).createRequire(entry)((await import('node:url')).fileURLToPath(entry));
   else await import(entry);
+  // The code of a replica's thread takes the data.
+  if (problem && threads.workerData) throw new Error(problem);
 });
 `;
 
@@ -26,19 +30,23 @@ export class NodeThread implements HostThread {
   /** Carries all messages to and from the thread, because `parentPort` belongs to the user's module. */
   readonly #port: MessagePort;
 
-  constructor({ data, name, loading: { tsx, execArgv }, listener }: ThreadOptions<Loading>, beside: string) {
+  /** @param ownEntry the first module of the thread. Default: the replica's module, of a bundle */
+  constructor({ data, name, loading, listener }: ThreadOptions<Loading>, ownEntry: string | undefined) {
+    const { module, tsx, execArgv } = loading;
+    const entry = ownEntry ?? module;
+    const problem = ownEntry === undefined ? missingIn(module) : undefined;
     const { port1, port2: port } = new MessageChannel();
     this.#port = port1;
     this.#worker = new Worker(bootstrap, {
       eval: true,
-      workerData: { ...data, port, tsx, entry: threadEntry(beside) },
+      workerData: { ...data, role: replicaRole, port, tsx, entry, problem },
       transferList: [port],
       ...(execArgv ? { execArgv: [...execArgv] } : {}),
       name,
     });
     let crash: unknown;
     this.#worker.on('error', (error) => {
-      crash = error;
+      crash = problem !== undefined && error.message === problem ? new CollError('ERR_COLL_MODULE', problem) : error;
     });
     const hear = (message: unknown) => listener.message(message as never);
     port1.on('message', hear);
@@ -74,12 +82,13 @@ export class NodeThread implements HostThread {
   }
 }
 
-/** @throws CollError if the file does not exist, because a bundler has omitted it */
-function threadEntry(beside: string): string {
+/** The entry `replica-thread`; undefined in a bundle, where the replica's module contains its code. */
+export function threadEntry(beside: string): string | undefined {
   const here = fileURLToPath(beside);
   const file = path.join(path.dirname(here), `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`);
-  if (existsSync(file)) return pathToFileURL(file).href;
-  const advice =
-    "add an entry replica-thread to the bundle that imports '@coll/strategy/replica-thread' and the plug-ins in use";
-  throw new CollError('ERR_COLL_MODULE', `${file} is missing, the entry module of every replica's thread: ${advice}`);
+  return existsSync(file) ? pathToFileURL(file).href : undefined;
+}
+
+function missingIn(module: string): string {
+  return `${module} cannot run in a thread: in a bundle, the replica's module must import '@coll/strategy/replica-thread'`;
 }

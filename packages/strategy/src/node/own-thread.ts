@@ -4,6 +4,11 @@ import workerThreads, { type MessagePort } from 'node:worker_threads';
 import type { OwnThread } from '@coll/core/internal';
 import type { Loading } from './module-loading.js';
 
+/** Marks the start data of a thread that a `NodeThread` has started. */
+export const replicaRole = 'coll replica';
+
+type StartData = Loading & { readonly role: typeof replicaRole; readonly port: MessagePort };
+
 /** The worker thread that this code runs in, which a `NodeThread` has started. */
 export class NodeOwnThread implements OwnThread<Loading> {
   readonly data: unknown;
@@ -12,8 +17,17 @@ export class NodeOwnThread implements OwnThread<Loading> {
   readonly #output = [process.stdout, process.stderr];
   #hasTsx: boolean;
 
-  constructor() {
-    const { port, ...data } = takeWorkerData() as Loading & { readonly port: MessagePort };
+  /** This thread; undefined in a thread that no `NodeThread` has started, and from the second call on. */
+  static find(): NodeOwnThread | undefined {
+    const data = workerThreads.workerData as StartData | null | undefined;
+    if (data?.role !== replicaRole) return undefined;
+    // Modules that are loaded later see no `workerData`.
+    Object.assign(workerThreads, { workerData: undefined });
+    syncBuiltinESMExports();
+    return new NodeOwnThread(data);
+  }
+
+  private constructor({ port, ...data }: StartData) {
     this.data = data;
     this.channel = port;
     this.#hasTsx = data.tsx !== undefined;
@@ -53,14 +67,6 @@ export class NodeOwnThread implements OwnThread<Loading> {
     // A listener of the user's module must not keep the thread alive any longer.
     workerThreads.parentPort?.unref();
   }
-}
-
-/** The start data of this thread. Modules that are loaded later see no `workerData`. */
-function takeWorkerData(): unknown {
-  const { workerData } = workerThreads;
-  Object.assign(workerThreads, { workerData: undefined });
-  syncBuiltinESMExports();
-  return workerData;
 }
 
 function encodingIn([encoding]: readonly unknown[]): BufferEncoding {

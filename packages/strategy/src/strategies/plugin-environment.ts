@@ -7,7 +7,8 @@ import {
   resolveEngine,
 } from '@coll/core';
 import { threadWorld } from '@coll/core/plugin';
-import { ourEngines } from '../host.js';
+import { withFallback } from '../choice/with-fallback.js';
+import { host, ourEngines } from '../host.js';
 import type { Strategy } from '../scope/strategy.js';
 import { importModule } from '../threads/import-module.js';
 import type { PluginSetup, ThreadStart } from '../threads/thread-messages.js';
@@ -46,12 +47,19 @@ export async function openPluginEnvironment(
 }
 
 /**
- * A plug-in registered by this thread's entry, for example in a bundle, or the one exported by its
- * module.
- * @throws CollError if the module does not export the plug-in
+ * A plug-in registered in this thread, or the one exported by its module.
+ * @throws CollError if the module does not export the plug-in, and if a bundle does not register it
  */
 export async function loadPlugin({ name, module }: PluginSetup['plugin']): Promise<Plugin<never>> {
   if (registry.has(name)) return registry.get(name);
+  // In a bundle, the plug-in may be part of the program, which a thread must not run again.
+  if (host.isBundled()) {
+    const known = withFallback(registry);
+    if (known.has(name)) return known.get(name);
+    const message = `plug-in "${name}" is not registered in the threads of replicas`;
+    const advice = `in a bundle, the replica's module must import '@coll/${name}/register', or register its own plug-in`;
+    throw new CollError('ERR_COLL_MODULE', `${message}: ${advice}`);
+  }
   const exported = Object.values(await importModule(module));
   const found = exported.find(
     (value) =>
