@@ -1,6 +1,7 @@
 /**
  * The API for authors of algorithms, engines and cross-device ops, in addition to `@coll/core` and
  * `@coll/core/schedule`.
+ * @module
  */
 
 export { type BufferCheck, refusedCollective, validateBuffers } from './collectives/buffers.js';

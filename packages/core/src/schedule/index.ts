@@ -1,3 +1,8 @@
+/**
+ * Schedules: what each rank sends and adds in each round. Builders and operators for authors of algorithms, the verifier, and costs.
+ * @module
+ */
+
 export { arithmeticOf } from './arithmetic.js';
 export { chainsOf } from './chains.js';
 export { type ChunkRange, chunkRange, type Side } from './chunk-range.js';

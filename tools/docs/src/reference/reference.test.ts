@@ -8,7 +8,7 @@ describe('the reference', () => {
     const fixtures = path.join(import.meta.dirname, 'fixtures');
     const entryPoints = [
       { name: '@coll/fixture', source: path.join(fixtures, 'silent.ts') },
-      { name: '@coll/fixture/documented', source: path.join(fixtures, 'documented.ts') },
+      { name: '@coll/fixture/documented', source: path.join(fixtures, 'documented.ts'), description: 'A fixture' },
     ];
     const { faults } = await readReference(entryPoints, path.join(fixtures, 'tsconfig.fixtures.json'));
     const silent = [
@@ -22,7 +22,11 @@ describe('the reference', () => {
       'act',
     ];
     expect(faults.toSorted()).toEqual(
-      [...silent.map((name) => `@coll/fixture.${name} has no docstring`), 'TypeDoc complains, see above'].sort(),
+      [
+        ...silent.map((name) => `@coll/fixture.${name} has no docstring`),
+        '@coll/fixture has no description',
+        'TypeDoc complains, see above',
+      ].sort(),
     );
     expect(warn.mock.calls.flat().join('\n')).toContain('Nowhere');
   });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
   Application,
+  Comment,
   type DeclarationReflection,
   type ProjectReflection,
   ReflectionKind,
@@ -13,6 +14,7 @@ const repository = path.resolve(import.meta.dirname, '../../../..');
 
 interface Manifest {
   readonly name: string;
+  readonly description?: string;
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 }
 
@@ -20,6 +22,8 @@ interface Manifest {
 export interface EntryPoint {
   readonly name: string;
   readonly source: string;
+  /** One line for the index. Default: the docstring of the module. */
+  readonly description?: string | undefined;
 }
 
 /** The API reference of all packages, and its faults. */
@@ -63,7 +67,7 @@ export async function readReference(
   app.validate(project);
   const complaints = app.logger.hasWarnings() || app.logger.hasErrors() ? ['TypeDoc complains, see above'] : [];
   return {
-    faults: [...undocumented(project), ...complaints],
+    faults: [...undocumented(project), ...undescribed(project), ...complaints],
     options: optionsPage(project),
     write: (folder) => writeMarkdown(app, project, folder),
   };
@@ -75,6 +79,7 @@ async function writeMarkdown(app: Application, project: ProjectReflection, folde
     markdown: folder,
     router: 'module',
     hideBreadcrumbs: true,
+    indexFormat: 'table',
     docsRoot: path.resolve(folder, '../..'),
   };
   for (const [name, value] of Object.entries(options)) app.options.setValue(name as never, value as never);
@@ -98,15 +103,19 @@ function entryPointsOf(folder: string): EntryPoint[] {
       ['./addon', './internal', './machine', './register', './replica-thread'].includes(subpath)
     )
       return [];
-    return [{ name: path.posix.join(manifest.name, subpath), source: path.join(folder, source) }];
+    const description = subpath === '.' ? manifest.description : undefined;
+    return [{ name: path.posix.join(manifest.name, subpath), source: path.join(folder, source), description }];
   });
 }
 
-/** Names modules by the paths that programs import. */
+/** Names modules by the paths that programs import, and describes them. */
 function nameModules(project: ProjectReflection, entryPoints: readonly EntryPoint[]): void {
   for (const module of project.children ?? []) {
     const file = project.files.getReflectionPath(module);
-    module.name = entryPoints.find(({ source }) => source === file)?.name ?? module.name;
+    const entry = entryPoints.find(({ source }) => source === file);
+    module.name = entry?.name ?? module.name;
+    if (entry?.description !== undefined)
+      module.comment = new Comment([{ kind: 'text', text: `${entry.description}.` }]);
   }
 }
 
@@ -126,6 +135,11 @@ function undocumented(project: ProjectReflection): string[] {
   const all = project.getReflectionsByKind(exported | members | ReflectionKind.Property) as DeclarationReflection[];
   const silent = all.filter((one) => !one.inheritedFrom && isForUsers(one) && !hasComment(one));
   return [...new Set(silent.map((one) => `${one.getFriendlyFullName()} has no docstring`))];
+}
+
+/** The modules without a line for the index. */
+function undescribed({ children = [] }: ProjectReflection): string[] {
+  return children.filter((module) => !module.hasComment()).map(({ name }) => `${name} has no description`);
 }
 
 function isForUsers(one: DeclarationReflection): boolean {
