@@ -11,6 +11,10 @@ const pages = (folder: string, names: Readonly<Record<string, string>>) =>
 const site: UserConfig<DefaultTheme.Config> = defineConfig({
   title: 'coll',
   description: 'Collective communication and data-parallel training for TypeScript',
+  head: [
+    ['link', { rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' }],
+    ['link', { rel: 'stylesheet', href: '/home.css' }],
+  ],
   lastUpdated: false,
   markdown: { config: linkToRepository },
   // The playground runs the sources of the packages, which need not be built.
@@ -33,12 +37,22 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           'tensorflow-user': 'Coming from TensorFlow',
           'typed-arrays': 'Typed arrays',
           'plugin-author': 'Write an algorithm',
+        }).concat({ text: 'Playground', link: '/playground' }),
+      },
+      {
+        text: 'Programs',
+        items: pages('guides', {
+          strategies: 'Strategies and replicas',
+          data: 'Data',
+          variables: 'Variables',
+          'checkpoints-and-restarts': 'Checkpoints and restarts',
+          groups: 'Groups without a strategy',
+          bundlers: 'Bundlers',
         }),
       },
       {
-        text: 'Guides',
+        text: 'Processes and hosts',
         items: pages('guides', {
-          strategies: 'Strategies and replicas',
           'several-processes': 'Several processes',
           'several-hosts': 'Several hosts',
           slurm: 'Slurm',
@@ -47,15 +61,15 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           kubernetes: 'Kubernetes',
           docker: 'Docker',
           security: 'Security',
-          data: 'Data',
-          variables: 'Variables',
-          'overlap-and-packing': 'Overlap and packing',
-          'choose-an-algorithm': 'Choose an algorithm',
-          'checkpoints-and-restarts': 'Checkpoints and restarts',
+        }),
+      },
+      {
+        text: 'Speed',
+        items: pages('guides', {
           measure: 'Measure',
+          'choose-an-algorithm': 'Choose an algorithm',
+          'overlap-and-packing': 'Overlap and packing',
           gpus: 'GPUs',
-          groups: 'Groups without a strategy',
-          bundlers: 'Bundlers',
         }),
       },
       { text: 'Troubleshooting', link: '/troubleshooting' },
@@ -85,7 +99,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           numbers: 'Numbers',
           'failure-model': 'Failures',
           'decisions/': 'Decisions',
-        }).concat({ text: 'Playground', link: '/playground' }),
+        }),
       },
       {
         text: 'Internals',
