@@ -15,7 +15,7 @@ import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
 import { type MemberConfig, memberOf } from './member-config.js';
-import { meetingOf, storeOf } from './member-store.js';
+import { launcherStoreOf, storeOf } from './member-store.js';
 import { neighboursOf } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
@@ -63,13 +63,13 @@ export function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise
 
 /** `whole`: if the group is made by `split`, the rank of each member in the whole group. */
 async function openGroup(options: OpenProcessGroupOptions, whole?: readonly number[]): Promise<OpenedProcessGroup> {
-  const meeting = await meetingOf(options);
-  const config = { ...memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options), whole };
+  const launched = await launcherStoreOf(options);
+  const config = { ...memberOf(launched ? { ...options, jobKey: launched.jobKey } : options), whole };
   requireGoing(config);
   const binding = processBinding();
   // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
   ownThresholds();
-  const { store, isOwn, host } = await storeOf(options, config, meeting);
+  const { store, isOwn, host } = await storeOf(options, config, launched);
   const member = { ...config, host };
   const rendezvous = rendezvousOf(store, member, options.onWait);
   const stalls = stallListener(member);

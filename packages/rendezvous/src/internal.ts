@@ -3,7 +3,7 @@ export { generationFromEnvironment, hostFromEnvironment, jobFromEnvironment } fr
 export { hostedStore, hostStore, listenForGroup } from './hosted-store.js';
 export { requireJobKey } from './job-key.js';
 export { jobStore } from './job-store.js';
-export { type LauncherMeeting, launcherMeeting } from './launcher-meeting.js';
+export { type LauncherStore, launcherStore } from './launcher-store.js';
 export {
   collectiveLeader,
   idInCluster,

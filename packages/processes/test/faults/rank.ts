@@ -334,7 +334,7 @@ class Part {
 function seatOf({ scenario, rank, generation, store }: Task): WorkerConfig {
   const { size, transport, streams, heartbeatSeconds } = scenario;
   return {
-    meeting: { ...store, generation, isOfWorker: true, isHere: rank === 0 },
+    storeAddress: { ...store, generation, isOfWorker: true, isHere: rank === 0 },
     rank,
     size,
     transport: { transport, streams, heartbeatSeconds },

@@ -345,7 +345,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     // COLL_HOST precedes an address that was found without being asked for.
     const host = this.#options.host ?? (environment('COLL_HOST') || ownHost(this.#resolver, this.#info));
     return {
-      meeting: await storeAddress(this.#resolver, this.#info, {
+      storeAddress: await storeAddress(this.#resolver, this.#info, {
         ...this.#options,
         timeoutSeconds: startupTimeoutSeconds,
         signal,

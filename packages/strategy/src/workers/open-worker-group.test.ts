@@ -9,8 +9,8 @@ const generation = 0;
 
 /** The configuration of worker 1, if worker 0 hosts a store at the address. */
 function configAt(address: string, size: number) {
-  const meeting = { ...job, address, generation, isOfWorker: true, isHere: false };
-  return { meeting, rank: 1, size, transport: {}, startupTimeoutSeconds: null, scope: 'main' };
+  const storeAddress = { ...job, address, generation, isOfWorker: true, isHere: false };
+  return { storeAddress, rank: 1, size, transport: {}, startupTimeoutSeconds: null, scope: 'main' };
 }
 
 /** Waits until a member has published its peer info. */
@@ -95,8 +95,8 @@ it('opening the group fails if the store of a launcher disappears, instead of wa
   const server = await TcpStoreServer.listen(job);
   const { address } = server;
   const store = await TcpStore.connect({ ...job, address });
-  const { meeting, ...config } = configAt(address, 2);
-  const opening = openWorkerGroup({ ...config, meeting: { ...meeting, isOfWorker: false } });
+  const { storeAddress, ...config } = configAt(address, 2);
+  const opening = openWorkerGroup({ ...config, storeAddress: { ...storeAddress, isOfWorker: false } });
   const rejection = expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_STORE' });
   await cardOf(store, 1);
   await server.close();
@@ -134,8 +134,8 @@ it.each([
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();
-  const { meeting, ...config } = configAt('tcp://127.0.0.1:1', 4);
-  const opening = openWorkerGroup({ ...config, meeting: { ...meeting, isOfWorker } }, over.signal);
+  const { storeAddress, ...config } = configAt('tcp://127.0.0.1:1', 4);
+  const opening = openWorkerGroup({ ...config, storeAddress: { ...storeAddress, isOfWorker } }, over.signal);
   vi.advanceTimersByTime(30_000);
   expect(lines.mock.calls).toEqual([[`coll warn: worker 1 of 4 has waited 30 seconds for ${store}`]]);
   over.abort();
@@ -159,9 +159,9 @@ it('only worker 0 runs the store, at its own address', async () => {
   const free = await TcpStoreServer.listen(job);
   const { address } = free;
   await free.close();
-  const { meeting, ...config } = configAt(address, 2);
-  expect(await keepStore({ ...config, meeting })).toBeUndefined();
-  await using server = await keepStore({ ...config, meeting: { ...meeting, generation: 3, isHere: true } });
+  const { storeAddress, ...config } = configAt(address, 2);
+  expect(await keepStore({ ...config, storeAddress })).toBeUndefined();
+  await using server = await keepStore({ ...config, storeAddress: { ...storeAddress, generation: 3, isHere: true } });
   expect(server?.address).toBe(address);
   await using store = await TcpStore.connect({ ...job, address });
   expect(await store.get('keeper/3')).toEqual(new Uint8Array());
@@ -183,7 +183,7 @@ const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
 );
 
 it.skipIf(!hasIPv6)('the store can have an IPv6 address', async () => {
-  const { meeting, ...config } = configAt('tcp://[::1]:0', 2);
-  await using server = await keepStore({ ...config, meeting: { ...meeting, isHere: true } });
+  const { storeAddress, ...config } = configAt('tcp://[::1]:0', 2);
+  await using server = await keepStore({ ...config, storeAddress: { ...storeAddress, isHere: true } });
   expect(server?.address).toMatch(/^tcp:\/\/\[::1\]:[1-9]/);
 });

@@ -13,7 +13,7 @@ export type TransportOptions = Pick<
 
 /** The group of workers to open, and the member that opens it. Plain data that can be posted to a thread. */
 export interface WorkerConfig {
-  readonly meeting: StoreAddress;
+  readonly storeAddress: StoreAddress;
   readonly rank: number;
   readonly size: number;
   readonly transport: TransportOptions;
@@ -24,17 +24,17 @@ export interface WorkerConfig {
 }
 
 /**
- * Hosts the store for the rendezvous of the workers if `meeting.isHere`, and returns it for the
+ * Hosts the store for the rendezvous of the workers if `storeAddress.isHere`, and returns it for the
  * caller to close; returns undefined if this process does not host it, or until it exits.
  */
-export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServer | undefined> {
-  if (!meeting.isHere) return undefined;
-  const { job, jobKey, address } = meeting;
+export async function keepStore({ storeAddress }: WorkerConfig): Promise<TcpStoreServer | undefined> {
+  if (!storeAddress.isHere) return undefined;
+  const { job, jobKey, address } = storeAddress;
   const { hostname, port } = new URL(address);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const shared = hostedStore(address);
   const server = shared ?? (await listenForGroup({ job, jobKey, host, port: Number(port) }));
-  server.set(keeperKey(meeting), new Uint8Array());
+  server.set(keeperKey(storeAddress), new Uint8Array());
   return shared ? undefined : server;
 }
 
@@ -46,7 +46,7 @@ export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServ
  * AbortedError; the errors of `TcpStore.connect` and `openProcessGroup`
  */
 export async function openWorkerGroup(config: WorkerConfig, signal?: AbortSignal): Promise<ProcessGroup> {
-  const { rank, size, startupTimeoutSeconds, meeting } = config;
+  const { rank, size, startupTimeoutSeconds, storeAddress } = config;
   const begin = performance.now();
   const secondsLeft = () => {
     if (!startupTimeoutSeconds) return startupTimeoutSeconds;
@@ -58,15 +58,18 @@ export async function openWorkerGroup(config: WorkerConfig, signal?: AbortSignal
   const progress: Progress = {};
   const endReports = reportWaiting((seconds) => {
     const limit = startupTimeoutSeconds ? `; startupTimeoutSeconds is ${startupTimeoutSeconds}` : '';
-    log('warn', `worker ${rank} of ${size} has waited ${seconds} seconds for ${missingIn(progress, meeting)}${limit}`);
+    log(
+      'warn',
+      `worker ${rank} of ${size} has waited ${seconds} seconds for ${missingIn(progress, storeAddress)}${limit}`,
+    );
   });
   try {
     for (;;) {
       try {
         return await meetAndOpen(config, progress, secondsLeft, signal);
       } catch (error) {
-        if (isStoreLost(error) && meeting.isOfWorker) {
-          if (progress.hasMetKeeper) throw keeperLost(meeting, error);
+        if (isStoreLost(error) && storeAddress.isOfWorker) {
+          if (progress.hasMetKeeper) throw keeperLost(storeAddress, error);
           // This was the store of the previous group, which has closed now; wait for the next
           // store.
           continue;
@@ -93,8 +96,8 @@ interface Progress {
   missing?: ReadonlySet<number> | undefined;
 }
 
-function missingIn({ missing }: Progress, meeting: StoreAddress): string {
-  if (!missing) return storeIn(meeting);
+function missingIn({ missing }: Progress, storeAddress: StoreAddress): string {
+  if (!missing) return storeIn(storeAddress);
   return missing.size === 0 ? 'the others to connect' : `worker ${[...missing].join(', ')}`;
 }
 
@@ -108,8 +111,8 @@ function isStoreLost(error: unknown): error is UnavailableError {
   return error instanceof UnavailableError && error.code === 'ERR_COLL_STORE' && error.rank === undefined;
 }
 
-function keeperLost(meeting: StoreAddress, cause: UnavailableError): UnavailableError {
-  const message = `${storeIn(meeting)} was lost before all workers had joined: ${cause.message}`;
+function keeperLost(storeAddress: StoreAddress, cause: UnavailableError): UnavailableError {
+  const message = `${storeIn(storeAddress)} was lost before all workers had joined: ${cause.message}`;
   const details = { rank: 0, operation: 'start', cause };
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${message}; see the output of that process`, details);
 }
@@ -125,21 +128,25 @@ async function meetAndOpen(
   secondsLeft: () => number | null,
   signal: AbortSignal | undefined,
 ): Promise<ProcessGroup> {
-  const { meeting, rank, size, transport, scope } = config;
-  const { address, job, jobKey, generation } = meeting;
+  const { storeAddress, rank, size, transport, scope } = config;
+  const { address, job, jobKey, generation } = storeAddress;
   const where = { address, job, jobKey, timeoutSeconds: secondsLeft(), signal };
   progress.missing = undefined;
   await using store = await TcpStore.connect(where).catch((error) => {
     if (!(error instanceof DeadlineExceededError)) throw error;
     const details = { rank: 0, operation: 'start', cause: error };
     const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} could not be reached${why}`, details);
+    throw new DeadlineExceededError(
+      'ERR_COLL_DEADLINE',
+      `${storeIn(storeAddress)} could not be reached${why}`,
+      details,
+    );
   });
   // The store answers this request first. The store of a previous group does not have the key.
   const marked = () => {
     progress.hasMetKeeper = true;
   };
-  store.get(keeperKey(meeting)).then(marked, () => {});
+  store.get(keeperKey(storeAddress)).then(marked, () => {});
   return await openProcessGroup({
     ...transport,
     host: transport.host ?? hostFromEnvironment(store),

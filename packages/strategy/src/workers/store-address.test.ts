@@ -4,7 +4,7 @@ import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ownHost, storeAddress } from './store-address.js';
 import { workerInfoOf } from './worker-info.js';
 
-function meetingPlaceAt(address: string) {
+function storeAddressAt(address: string) {
   const task = { taskType: 'worker', taskId: 0 };
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address, 'b:2'] }), task);
   return storeAddress(resolver, workerInfoOf(resolver), { jobKey: 'a secret of many bytes' }, {});
@@ -30,7 +30,7 @@ it('a worker without a cluster has no host address', () => {
 });
 
 it('the store of the workers requires an address and a key', async () => {
-  await expect(meetingPlaceAt('')).rejects.toThrow('the address of worker 0, which is not known: describe the cluster');
+  await expect(storeAddressAt('')).rejects.toThrow('the address of worker 0, which is not known: describe the cluster');
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1', 'b:2'] }), {
     ...{ taskType: 'worker', taskId: 1 },
   });
@@ -56,7 +56,7 @@ it('the store of the workers requires an address and a key', async () => {
 });
 
 it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('the workers find each other at %s', async (address) => {
-  expect(await meetingPlaceAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
+  expect(await storeAddressAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
 });
 
 it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])(
@@ -64,6 +64,6 @@ it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])(
   async (address) => {
     const message = `all workers connect to the address of worker 0, which is "${address}": describe the`;
     const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) };
-    await expect(meetingPlaceAt(address)).rejects.toThrow(expect.objectContaining(refused));
+    await expect(storeAddressAt(address)).rejects.toThrow(expect.objectContaining(refused));
   },
 );

@@ -4,7 +4,7 @@ import {
   type Environment,
   generationFromEnvironment,
   jobFromEnvironment,
-  launcherMeeting,
+  launcherStore,
   processEnvironment,
   withoutScheme,
 } from '@coll/rendezvous/internal';
@@ -62,7 +62,7 @@ export async function storeAddress(
   const store = environment['COLL_STORE'];
   if (!store && resolver instanceof EnvironmentClusterResolver) {
     const { membership, variables } = resolver;
-    const meeting = await launcherMeeting({
+    const launched = await launcherStore({
       membership,
       environment: variables,
       host,
@@ -71,7 +71,7 @@ export async function storeAddress(
       timeoutSeconds,
       signal,
     });
-    return { job, generation, isOfWorker: true, ...meeting };
+    return { job, generation, isOfWorker: true, ...launched };
   }
   if (!jobKey) {
     const advice =

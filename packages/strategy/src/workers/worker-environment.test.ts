@@ -58,13 +58,13 @@ it('the thread of a single worker has its strategy, ops and options until it end
 it('the thread of one of several workers joins the others, and fails together with them', async () => {
   const job = { job: 'environments', jobKey: TcpStoreServer.newKey() };
   await using server = await TcpStoreServer.listen(job);
-  const meeting = { ...job, generation: 0, address: server.address, isOfWorker: false, isHere: false };
+  const storeAddress = { ...job, generation: 0, address: server.address, isOfWorker: false, isHere: false };
   const cluster = { worker: ['a:1', 'b:1'] };
   const environments = await Promise.all(
     [0, 1].map((rank) =>
       environmentOf(rank, {
         ...{ cluster, task: { taskType: 'worker', taskId: rank } },
-        groupConfig: { meeting, rank, size: 2, transport: {}, startupTimeoutSeconds: 60, scope: 'threads' },
+        groupConfig: { storeAddress, rank, size: 2, transport: {}, startupTimeoutSeconds: 60, scope: 'threads' },
       }),
     ),
   );

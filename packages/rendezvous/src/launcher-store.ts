@@ -3,8 +3,8 @@ import { ValueError } from '@coll/core';
 import { hostStore } from './hosted-store.js';
 import { newJobKey } from './job-key.js';
 import type { Environment } from './launchers/environment.js';
-import { meetingPlace } from './launchers/meeting-place.js';
 import { type Membership, membersAreLocal } from './launchers/membership.js';
+import { storePlace } from './launchers/store-place.js';
 import { reachableAddress } from './own-address.js';
 import { type Announcement, decodeAnnouncement, encodeAnnouncement } from './pmi/announcement.js';
 import { type LauncherChannel, launcherChannel } from './pmi/launcher-channel.js';
@@ -12,7 +12,7 @@ import type { WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
 /** The member that looks for the store of its group. */
-export interface MeetingRequest extends WaitOptions {
+export interface LauncherStoreRequest extends WaitOptions {
   readonly membership: Membership;
   readonly environment: Environment;
   /** The address at which other members reach this member. Default: `COLL_HOST`, else as the launcher says. */
@@ -22,7 +22,7 @@ export interface MeetingRequest extends WaitOptions {
 }
 
 /** The store in which the members of a launcher's group meet. */
-export interface LauncherMeeting {
+export interface LauncherStore {
   /** `tcp://host:port`, with an address of this host if this member hosts the store. */
   readonly address: string;
   readonly jobKey: string;
@@ -41,7 +41,7 @@ let announced: Promise<Announcement> | undefined;
  * rank 0 runs; DeadlineExceededError and AbortedError while not all members have asked the
  * launcher; CollError (ERR_COLL_STORE) if it does not pass the text on
  */
-export async function launcherMeeting(request: MeetingRequest): Promise<LauncherMeeting> {
+export async function launcherStore(request: LauncherStoreRequest): Promise<LauncherStore> {
   const { membership, environment } = request;
   const isHere = membership.rank === 0;
   announced ??= announcementOver(launcherChannel(membership, environment), request);
@@ -52,7 +52,7 @@ export async function launcherMeeting(request: MeetingRequest): Promise<Launcher
   }
   const { jobKey } = request;
   if (!jobKey) throw noJobKey(membership);
-  const place = meetingPlace(membership, environment);
+  const place = storePlace(membership, environment);
   if (place.host === undefined && !(isHere && membership.launcher === 'AWS Batch')) {
     const message = `${membership.launcher} does not say on which host rank 0 runs`;
     const advice =
@@ -65,7 +65,7 @@ export async function launcherMeeting(request: MeetingRequest): Promise<Launcher
 
 function announcementOver(
   channel: LauncherChannel | undefined,
-  request: MeetingRequest,
+  request: LauncherStoreRequest,
 ): Promise<Announcement> | undefined {
   if (!channel) return undefined;
   const { membership, job, environment } = request;
@@ -88,7 +88,10 @@ function announcementOver(
 }
 
 /** The address at which this member's store listens. */
-async function ownAddress({ membership, environment, host }: MeetingRequest, announced?: string): Promise<string> {
+async function ownAddress(
+  { membership, environment, host }: LauncherStoreRequest,
+  announced?: string,
+): Promise<string> {
   if (membersAreLocal(membership)) return '127.0.0.1';
   return reachableAddress(announced, host ?? environment['COLL_HOST']);
 }

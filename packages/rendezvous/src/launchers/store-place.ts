@@ -4,7 +4,7 @@ import { launchers } from './launchers.js';
 import { type Membership, membersAreLocal } from './membership.js';
 
 /** Where rank 0 of a group listens for the others. */
-export interface MeetingPlace {
+export interface StorePlace {
   /** Undefined if the launcher does not say where rank 0 runs. */
   readonly host: string | undefined;
   readonly port: number;
@@ -17,7 +17,7 @@ const defaultPort = 29_222;
  * Where rank 0 listens, derived from the same variables on all members: at the announced port, at
  * another one if a server of the launcher has it, or at one that depends on the job.
  */
-export function meetingPlace(membership: Membership, environment: Environment): MeetingPlace {
+export function storePlace(membership: Membership, environment: Environment): StorePlace {
   const variables = new Variables(environment);
   const { coordinator, launcher } = membership;
   const { host, port } = coordinator === undefined ? {} : hostAndPort(coordinator);

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Environment } from './environment.js';
 import { membershipFrom } from './environment-membership.js';
-import { meetingPlace } from './meeting-place.js';
 import type { Membership } from './membership.js';
+import { storePlace } from './store-place.js';
 
 function placeOf(environment: Environment) {
-  return meetingPlace(membershipFrom(environment) as Membership, environment);
+  return storePlace(membershipFrom(environment) as Membership, environment);
 }
 
 const torchrun = { RANK: '1', WORLD_SIZE: '4', LOCAL_RANK: '1', LOCAL_WORLD_SIZE: '2', MASTER_ADDR: 'h' };

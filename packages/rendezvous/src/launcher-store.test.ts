@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { launcherMeeting } from './launcher-meeting.js';
+import { launcherStore } from './launcher-store.js';
 import type { Environment } from './launchers/environment.js';
 import { membershipFrom } from './launchers/environment-membership.js';
 import type { Membership } from './launchers/membership.js';
@@ -9,7 +9,7 @@ const jobKey = 'a secret of many letters';
 
 function meet(environment: Environment, options: { jobKey?: string; host?: string } = { jobKey }) {
   const membership = membershipFrom(environment) as Membership;
-  return launcherMeeting({ membership, environment, job: 'train', jobKey: options.jobKey, host: options.host });
+  return launcherStore({ membership, environment, job: 'train', jobKey: options.jobKey, host: options.host });
 }
 
 const pod = { LWS_WORKER_INDEX: '0', LWS_GROUP_SIZE: '2', LWS_LEADER_ADDRESS: 'no-such-host.invalid' };
