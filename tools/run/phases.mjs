@@ -6,23 +6,20 @@ import { showPhase } from './progress.mjs';
 import { root, run } from './run.mjs';
 
 const lock = path.join(root, 'package-lock.json');
-const stamp = path.join(root, 'node_modules/.coll-installed');
+const stamp = path.join(root, 'node_modules/.coll-workspaces');
 const npmsRecord = path.join(root, 'node_modules/.package-lock.json');
 
 const node = process.execPath;
-const npm = process.env.npm_execpath === undefined ? ['npm'] : [node, process.env.npm_execpath];
+export const npm = process.env.npm_execpath === undefined ? ['npm'] : [node, process.env.npm_execpath];
 
-/** The parts that can be installed: for `npm start`, or for the whole repository. */
-const parts = {
-  start: { doing: 'npm packages of the training example', workspaces: ['@coll/examples', '@coll/native'] },
-  everything: { doing: 'all npm packages', workspaces: [] },
-};
+/** In place of the names of workspaces: all of them. */
+const all = '*';
 
 /** Prepares the training example. It runs from sources, so only the engine is built. */
 export async function prepareStart() {
-  const installing = install('start');
+  const installing = install(['@coll/examples', '@coll/native'], 'npm packages of the training example', 20);
   await together(installing, compileEngine(installing));
-  if ((await installing) === 'start')
+  if (await installing)
     process.stderr.write('This is what training needs. `npm run build` installs and builds the rest.\n');
 }
 
@@ -31,16 +28,30 @@ export async function prepareStart() {
  * it themselves.
  */
 export async function prepareTests() {
-  const installing = install('everything');
+  const installing = install([all], 'all npm packages', 60);
   await together(installing, compileEngine(installing));
 }
 
 /** Installs missing packages and builds everything. */
 export async function prepare() {
   await prepareTests();
-  await together(compileNccl());
-  await together(compileMpi());
+  await together(compileAddon('nccl'));
+  await together(compileAddon('mpi'));
   await together(buildPackages());
+}
+
+/** Builds some packages of this repository, given as their folders by name, and installs only what that needs. */
+export async function preparePackages(folders) {
+  const names = [...folders.keys()];
+  const isWanted = (folder) => [...folders.values()].includes(folder);
+  const installing = install([...names, '@coll/tsup'], `npm packages that build ${names.length} packages`, 15);
+  const engine = isWanted('native/engine') ? [compileEngine(installing)] : [];
+  await together(
+    installing,
+    ...engine,
+    installing.then(() => buildOnly(folders)),
+  );
+  for (const name of Object.keys(addons)) if (isWanted(`native/${name}`)) await together(compileAddon(name));
 }
 
 /** Waits until all phases have ended, and ends the process if one has failed. */
@@ -53,53 +64,62 @@ async function together(...phases) {
 }
 
 /**
- * Installs a part unless it is installed. Earlier installations stay.
- * @returns the part that has been installed, if any
+ * Installs the packages of workspaces unless they are installed. Earlier installations stay.
+ * @returns whether something was installed, and not everything
  */
-async function install(part) {
-  const before = installedPart();
-  if (before === part || before === 'everything') return;
-  const wanted = wantedBefore() ?? part;
-  const { doing, workspaces } = parts[wanted];
+async function install(workspaces, doing, usualSeconds) {
+  const before = installation();
+  const covers = (names) => names.includes(all) || workspaces.every((name) => names.includes(name));
+  if (before.isCurrent && covers(before.workspaces)) return false;
+  const wanted = covers(before.workspaces) ? before.workspaces : [...new Set([...before.workspaces, ...workspaces])];
+  const selection = wanted.includes(all) ? [] : wanted.flatMap((name) => ['-w', name]);
   // `npm install` adds packages faster than `npm ci`, which first removes all, but needs an intact folder.
-  const command = before === undefined ? ['ci', ...workspaces.flatMap((it) => ['-w', it])] : ['install', '--no-save'];
-  await phase('install', doing, async (step) => {
+  const command = before.workspaces.length === 0 ? ['ci'] : ['install', '--no-save'];
+  await phase('install', doing, usualSeconds, async (step) => {
     // npm writes this file at its end. Without the file, an interrupted installation starts again.
     rmSync(npmsRecord, { force: true });
     // Without these options, NODE_ENV=production would omit the build tools, and `npm --silent` would hide the reason
     // of a failure.
-    await step([...npm, ...command, '--include=dev', '--loglevel=notice', '--no-audit', '--no-fund']);
-    writeFileSync(stamp, stampOf(wanted));
+    await step([...npm, ...command, ...selection, '--include=dev', '--loglevel=notice', '--no-audit', '--no-fund']);
+    writeFileSync(stamp, `${[hashOfLock(), ...wanted].join(' ')}\n`);
   });
-  return wanted;
+  return selection.length > 0;
 }
 
 /** Compiles the native engine. Only its addon needs npm packages; the rest is compiled during the installation. */
 function compileEngine(installing) {
-  return phase('engine', 'the native engine, from C++', async (step) => {
+  return phase('engine', 'the native engine, from C++', 60, async (step) => {
     // nx would take a second, and would hide the notices of targets that succeed.
     const build = [node, 'native/engine/build.mjs'];
-    if (installedPart() === undefined && (await step([...build, 'early'])).length > 0) return;
+    if (!installation().isCurrent && (await step([...build, 'early'])).length > 0) return;
     await installing;
     await step(build);
   });
 }
 
-/** Compiles the addon for NVIDIA's NCCL. */
-function compileNccl() {
-  return phase('nccl', 'the addon for NVIDIA GPUs, from C++', (step) => step([node, 'native/nccl/build.mjs']));
-}
+/** The addons: what they are for, and how many seconds it takes to compile them. No NVIDIA or MPI library is needed. */
+const addons = { nccl: ['the addon for NVIDIA GPUs, from C++', 60], mpi: ['the addon for MPI, from C++', 30] };
 
-/** Compiles the addon for MPI. No MPI library is needed. */
-function compileMpi() {
-  return phase('mpi', 'the addon for MPI, from C++', (step) => step([node, 'native/mpi/build.mjs']));
+function compileAddon(name) {
+  return phase(name, ...addons[name], (step) => step([node, `native/${name}/build.mjs`]));
 }
 
 /** Builds every package: JavaScript in `dist`, declarations in `types`. */
 function buildPackages() {
   // With plug-ins, nx would start a process for each of them, which takes half of its time if nothing has changed.
   process.env.NX_ISOLATE_PLUGINS = 'false';
-  return phase('build', 'the packages', (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
+  return phase('build', 'the packages', 60, (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
+}
+
+/** Builds some packages, without nx, which takes longer to install than they take to build. */
+function buildOnly(folders) {
+  const workspaces = [...folders.keys()].flatMap((name) => ['-w', name]);
+  return phase('build', `${folders.size} packages`, 15, (step) =>
+    Promise.all([
+      step([...npm, 'run', 'build', ...workspaces]),
+      step([...installed('typescript', 'tsc'), '-b', '--noCheck', ...folders.values()]),
+    ]),
+  );
 }
 
 /**
@@ -121,25 +141,20 @@ export async function runCommand(name, args) {
   return (await run([...installed(name), ...args], { name })).code;
 }
 
-/** The part that is installed, or undefined. */
-function installedPart() {
-  if (!existsSync(npmsRecord)) return undefined;
-  const part = Object.keys(parts).find((it) => readStamp() === stampOf(it));
-  if (part !== undefined) return part;
+/** The workspaces whose packages are installed, and whether that was by the present lock. */
+function installation() {
+  if (!existsSync(npmsRecord)) return { workspaces: [], isCurrent: false };
+  const [hash, ...workspaces] = existsSync(stamp) ? readFileSync(stamp, 'utf8').trim().split(' ') : [];
+  if (hash === hashOfLock()) return { workspaces, isCurrent: true };
   // A manual `npm install` leaves no stamp, but a record that is newer than the lock.
-  return statSync(npmsRecord).mtimeMs >= statSync(lock).mtimeMs ? 'everything' : undefined;
+  if (statSync(npmsRecord).mtimeMs >= statSync(lock).mtimeMs) return { workspaces: [all], isCurrent: true };
+  return { workspaces: hash === undefined ? [all] : workspaces, isCurrent: false };
 }
 
-/** The part to install after the lock has changed: everything, if everything was installed before. */
-function wantedBefore() {
-  return existsSync(npmsRecord) && !readStamp().startsWith('start') ? 'everything' : undefined;
-}
+const hashOfLock = () => createHash('sha256').update(readFileSync(lock)).digest('hex');
 
-const readStamp = () => (existsSync(stamp) ? readFileSync(stamp, 'utf8') : '');
-const stampOf = (part) => `${part} ${createHash('sha256').update(readFileSync(lock)).digest('hex')}\n`;
-
-function installed(command) {
-  const folder = path.join(root, 'node_modules', command);
+function installed(name, command = name) {
+  const folder = path.join(root, 'node_modules', name);
   const { bin } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
   return [node, path.join(folder, bin[command])];
 }
@@ -158,8 +173,8 @@ const ending = new AbortController();
  * of its command and ends the other phases. `step` returns the notices of its command.
  * @throws PhaseFailed with the exit code
  */
-async function phase(name, doing, work) {
-  const line = showPhase(name, doing);
+export async function phase(name, doing, usualSeconds, work) {
+  const line = showPhase(name, doing, usualSeconds);
   let notices = [];
   const step = async (command) => {
     ending.signal.throwIfAborted();

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { prepareTests, runCommand } from './phases.mjs';
+import { announce } from './progress.mjs';
 import { root } from './run.mjs';
 
 const [mode, ...args] = process.argv.slice(2);
@@ -62,8 +63,17 @@ ${skipped('rest')}`,
   mpi: () => skipped('mpi'),
 };
 
+/** How many seconds all tests of a mode take. */
+const usualSeconds = { core: 330, rest: 1200, scale: 660, mpi: 600 };
+
 await prepareTests();
 if (mode === 'core') process.stderr.write(`grids drawn by seed ${seed}\n`);
+const end = announce(
+  'tests',
+  args.length === 0 ? 'all of this command' : 'some of this command; all take',
+  usualSeconds[mode],
+);
 const code = await runCommand('vitest', ['run', ...args]);
+end();
 process.stderr.write(endings[mode]());
 process.exit(code);
