@@ -1,4 +1,5 @@
 import { defineConfig, type Options } from 'tsup';
+import { deflatedKernels } from './deflated-kernels.ts';
 import { fromOneFile, oneFile } from './one-file.ts';
 import { ownClassNames } from './own-class-names.ts';
 
@@ -18,7 +19,7 @@ export function libConfig({ entry, ...options }: Options & { entry: string[] }) 
     // Entries of one package share module state: './register' registers the class that '.' exports.
     splitting: true,
     plugins: [classNames, oneFileOfOthers],
-    esbuildPlugins: isOneFile ? [oneFile(entry, whole)] : [],
+    esbuildPlugins: isOneFile ? [deflatedKernels, oneFile(entry, whole)] : [],
     ...options,
   };
   const modules: Options = {
