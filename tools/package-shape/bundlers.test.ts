@@ -109,8 +109,14 @@ describe.runIf(hasBinary('native'))('a program for Node.js', () => {
 
   it('contains only JavaScript after a build by webpack with its default settings', async () => {
     const { folder } = project;
-    await bundleByWebpack({ mode: 'none', target: 'node20', context: folder, entry: './main.js' });
-    const written = path.join(folder, 'dist');
+    const written = path.join(folder, 'by-default');
+    await bundleByWebpack({
+      mode: 'none',
+      target: 'node20',
+      context: folder,
+      entry: './main.js',
+      output: { path: written },
+    });
     const others = readdirSync(written).filter((name) => !name.endsWith('.js'));
     rmSync(written, { recursive: true });
     // URLs relative to import.meta.url are files for webpack: replica.js, but no binary and no other file of a package.
