@@ -13,11 +13,19 @@ const kinds = Object.keys(memories) as (keyof typeof memories)[];
 // Elements: below and above the limits at which another way of copying takes over.
 const lengths = [0, 1, 32, 33, 1023, 1024, 5000];
 
-/** Copies the module anew, as on a platform without Node.js's Buffer. */
-async function withoutBuffer(): Promise<Copy> {
+/** Copies the module anew, as on a platform with another Buffer. */
+async function withBuffer(buffer: object | undefined): Promise<Copy> {
   vi.resetModules();
-  vi.stubGlobal('Buffer', undefined);
+  vi.stubGlobal('Buffer', buffer);
   return (await import('./copy-disjoint.js')).copyDisjoint;
+}
+
+/** Like the Buffer of Deno, this one fills with elements instead of their bytes. */
+class ElementBuffer extends Uint8Array {
+  override fill(value: unknown, begin?: number): this {
+    this.set(value as ArrayLike<number>, begin);
+    return this;
+  }
 }
 
 afterEach(() => {
@@ -26,7 +34,8 @@ afterEach(() => {
 
 describe.each([
   ['with a Buffer', async () => copyDisjoint],
-  ['without a Buffer', withoutBuffer],
+  ['without a Buffer', () => withBuffer(undefined)],
+  ['with a Buffer that fills with elements', () => withBuffer(ElementBuffer)],
 ] as const)('copyDisjoint %s', (_, load) => {
   it.each(kinds.flatMap((from) => kinds.map((into) => [from, into] as const)))(
     'copies exactly the given elements from %s to %s memory',

@@ -35,9 +35,18 @@ function isShared({ buffer }: TypedArray): boolean {
   return !(buffer instanceof ArrayBuffer);
 }
 
-// Bundlers may add a Buffer for browsers, which fills byte by byte: only the one of Node.js is used.
+// Bundlers may add a Buffer for browsers, which fills byte by byte: only the one of the runtime is used.
 const host = globalThis as {
   readonly process?: { readonly versions?: { readonly node?: string } };
   readonly Buffer?: { readonly prototype: { readonly fill: Fill } };
 };
-const fill = host.process?.versions?.node ? host.Buffer?.prototype.fill : undefined;
+const fill = /* @__PURE__ */ fillOfBytes();
+
+/** `Buffer.prototype.fill`, if it copies the bytes of an array. In Deno, it converts every element to one byte. */
+function fillOfBytes(): Fill | undefined {
+  const found = host.process?.versions?.node ? host.Buffer?.prototype.fill : undefined;
+  const word = new Uint32Array([0x01020304]);
+  const copy = new Uint32Array(1);
+  found?.call(new Uint8Array(copy.buffer), word, 0, 4);
+  return copy[0] === word[0] ? found : undefined;
+}
