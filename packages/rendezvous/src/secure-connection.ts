@@ -6,6 +6,7 @@ import {
   type SecureContextOptions,
   type TLSSocket,
 } from 'node:tls';
+import { CollError } from '@coll/core';
 
 /*
  * A connection begins with a preamble and continues with TLS under a key derived from the job key.
@@ -31,6 +32,21 @@ const preSharedKeys: SecureContextOptions = {
   minVersion: 'TLSv1.3',
   maxVersion: 'TLSv1.3',
 };
+
+/**
+ * Refuses a runtime whose TLS has no pre-shared keys, before any connection opens. Such runtimes
+ * offer the functions, but ignore the key, and every handshake fails.
+ * @throws CollError (ERR_COLL_STORE) in Bun and Deno
+ */
+export function requirePreSharedKeys(operation: string): void {
+  const { bun, deno } = process.versions as { readonly bun?: string; readonly deno?: string };
+  const runtime = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`;
+  if (!runtime) return;
+  const message = `${runtime} has no TLS with a pre-shared key, through which the TCP store authenticates members`;
+  const advice =
+    "run this program in Node, or let the members meet in a folder: openProcessGroup({ store: new FileStore({ folder: '/shared/job' }), … })";
+  throw new CollError('ERR_COLL_STORE', `${message}: ${advice}`, { operation });
+}
 
 /**
  * Connects to a server of the same job. The socket emits `secureConnect` once both sides have

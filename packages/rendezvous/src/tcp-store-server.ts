@@ -4,7 +4,7 @@ import { CollError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
 import { newJobKey, requireJob, requireJobKey } from './job-key.js';
-import { createSecureServer } from './secure-connection.js';
+import { createSecureServer, requirePreSharedKeys } from './secure-connection.js';
 import { requireKey, requireValue } from './store.js';
 import { StoreConnection } from './store-connection.js';
 import { Table, type TableLimits } from './table.js';
@@ -81,7 +81,8 @@ export class TcpStoreServer implements AsyncDisposable {
   /**
    * Starts a server.
    * @throws ValueError for a key that is too short, or an invalid job name, host, port or time;
-   * CollError if the server cannot listen at the address
+   * CollError if the server cannot listen at the address, and in Bun and Deno, which lack TLS with a
+   * pre-shared key
    */
   static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
     const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }", tcpStoreServerOptions);
@@ -90,6 +91,7 @@ export class TcpStoreServer implements AsyncDisposable {
     requireAddress(host, port);
     requireTime(helloSeconds);
     requireJobKey(jobKey);
+    requirePreSharedKeys('listen');
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
     const strangers = new UnauthenticatedConnections();

@@ -16,7 +16,7 @@ import {
 } from './frames.js';
 import { requireJob, requireJobKey } from './job-key.js';
 import { release } from './release.js';
-import { connectSecurely } from './secure-connection.js';
+import { connectSecurely, requirePreSharedKeys } from './secure-connection.js';
 import { requireKey, requireValue, requireWaitFields, type WaitOptions } from './store.js';
 import { UnreachableHost } from './unreachable-host.js';
 
@@ -113,7 +113,7 @@ export class TcpStore extends CheckedStore {
    * listens at the address.
    * @throws ValueError for an invalid address, job, key, timeout or signal; CollError if the server
    * has a different key, or refuses this job or version, or if its host has been unknown or without a
-   * route for 15 seconds; DeadlineExceededError after `timeoutSeconds`; AbortedError if `signal` aborts
+   * route for 15 seconds, and in Bun and Deno, which lack TLS with a pre-shared key; DeadlineExceededError after `timeoutSeconds`; AbortedError if `signal` aborts
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(
@@ -126,6 +126,7 @@ export class TcpStore extends CheckedStore {
     const target = targetOf(address);
     requireJob(job);
     requireJobKey(jobKey);
+    requirePreSharedKeys('connect');
     const isForEver = !timeoutSeconds || timeoutSeconds <= 0;
     const deadline = isForEver ? Infinity : performance.now() + timeoutSeconds * 1000;
     const over = new AbortController();
