@@ -40,6 +40,18 @@ describe('the next message of a handshake', () => {
     expect(await second).toEqual(Buffer.of(4, 5));
   });
 
+  it.each(['readStop', 'pause'])(
+    'stops reading after the last message, by the method %s of the handle',
+    async (method) => {
+      const handle = { [method]: vi.fn() };
+      Object.defineProperty(own, '_handle', { value: handle });
+      const stream = talk([2]);
+      own.emit('data', Buffer.of(1, 2));
+      await stream.next();
+      expect(handle[method]).toHaveBeenCalledOnce();
+    },
+  );
+
   it('can be read after the connection has ended if it arrived before the end', async () => {
     const stream = talk([2]);
     other.end(Buffer.of(1, 2));

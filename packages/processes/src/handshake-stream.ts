@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { UnavailableError } from '@coll/core';
 
-/** Internal fields of a Node.js socket that its type declarations lack. */
+/** Internal fields of a socket that its type declarations lack: in Node.js a handle has `readStop`, in Bun `pause`. */
 interface Wired {
-  readonly _handle?: { readonly fd: number; readStop(): number } | null;
+  readonly _handle?: { readonly fd: number; readStop?(): number; pause?(): void } | null;
 }
 
 /**
@@ -51,7 +51,7 @@ export class HandshakeStream {
     const message = this.#bytes.subarray(this.#taken, this.#taken + length);
     this.#taken += length;
     // Read no further: the following bytes belong to the next owner of the connection.
-    if (this.#lengths.length === 0) (this.#socket as Wired)._handle?.readStop();
+    if (this.#lengths.length === 0) this.#stopReading();
     return message;
   }
 
@@ -87,6 +87,12 @@ export class HandshakeStream {
       });
     }
     return take(descriptor);
+  }
+
+  #stopReading(): void {
+    const handle = (this.#socket as Wired)._handle;
+    if (handle?.readStop) handle.readStop();
+    else handle?.pause?.();
   }
 
   #take(part: Buffer): void {

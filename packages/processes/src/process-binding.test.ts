@@ -1,11 +1,12 @@
 import { type NativeBinding, nativeBinding, nativeInterface } from '@coll/native/addon';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { processBinding } from './process-binding.js';
 
 const found = nativeBinding() as { -readonly [Key in keyof NativeBinding]: NativeBinding[Key] };
 const whole = { ...found };
 
 afterEach(() => {
+  vi.unstubAllGlobals();
   Object.assign(found, whole);
 });
 
@@ -30,6 +31,18 @@ it('processBinding throws for an addon without process groups, as on systems oth
     expect.objectContaining({
       ...{ name: 'CollError', code: 'ERR_COLL_NO_ENGINE', operation: 'open a group' },
       message: `groups of processes work on Linux only so far, not on ${process.platform}`,
+    }),
+  );
+});
+
+it('processBinding refuses Deno, whose sockets have no descriptors', () => {
+  vi.stubGlobal('process', Object.create(process, { versions: { value: { ...process.versions, deno: '1.2.3' } } }));
+  expect(processBinding).toThrow(
+    expect.objectContaining({
+      ...{ name: 'CollError', code: 'ERR_COLL_NO_ENGINE', operation: 'open a group' },
+      message: expect.stringMatching(
+        /^Deno 1\.2\.3 does not expose the descriptors .*: run this program in Node or Bun$/,
+      ),
     }),
   );
 });

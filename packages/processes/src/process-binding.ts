@@ -195,9 +195,14 @@ const processInterface = 15;
 
 /**
  * Returns the addon.
- * @throws CollError with the reason if it does not support groups of processes
+ * @throws CollError with the reason if it, or the runtime, does not support groups of processes
  */
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {
+  const { deno } = process.versions as { readonly deno?: string };
+  if (deno !== undefined) {
+    const message = `Deno ${deno} does not expose the descriptors of its sockets, over which the native engine connects processes`;
+    throw new CollError('ERR_COLL_NO_ENGINE', `${message}: run this program in Node or Bun`, { operation });
+  }
   const found = nativeBinding();
   if (found.interface !== processInterface) {
     const message = `@coll/native has interface version ${found.interface}, but @coll/processes needs version ${processInterface}`;

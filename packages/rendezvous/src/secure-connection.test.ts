@@ -20,7 +20,7 @@ it.each([
     expect(error).toBeInstanceOf(CollError);
     expect(error).toMatchObject({
       ...{ code: 'ERR_COLL_STORE', operation },
-      message: expect.stringMatching(`^${runtime} has no TLS with a pre-shared key.* new FileStore`),
+      message: expect.stringMatching(`^${runtime} has no TLS with a pre-shared key.* use a FileStore`),
     });
   }
 });

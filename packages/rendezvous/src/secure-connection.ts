@@ -43,8 +43,7 @@ export function requirePreSharedKeys(operation: string): void {
   const runtime = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`;
   if (!runtime) return;
   const message = `${runtime} has no TLS with a pre-shared key, through which the TCP store authenticates members`;
-  const advice =
-    "run this program in Node, or let the members meet in a folder: openProcessGroup({ store: new FileStore({ folder: '/shared/job' }), … })";
+  const advice = 'run this program in Node, or use a FileStore, which needs a folder that all members share';
   throw new CollError('ERR_COLL_STORE', `${message}: ${advice}`, { operation });
 }
 
