@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import { type Algorithm, type Communicator, RuntimeError, UnavailableError } from '@coll/core';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryHandle } from './process-binding.js';
 import type { NativeProcessGroup } from './process-group.js';
 import type { MessageMesh } from './process-postbox.js';
@@ -26,6 +26,10 @@ function rankWith(memory?: MemoryHandle, isClosed = false) {
 
 const memory = 'memory' as unknown as MemoryHandle;
 
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
 describe('a rank of a process group', () => {
   it('reports the failure of its group, and can make the group fail', () => {
     const { rank, group } = rankWith();
@@ -40,6 +44,18 @@ describe('a rank of a process group', () => {
       expect.objectContaining({ name: 'ValueError' }),
     );
     expect(group.failWith).toHaveBeenCalledOnce();
+  });
+
+  it('refuses messages and sub-groups in Bun by name', async () => {
+    vi.stubGlobal('process', Object.create(process, { versions: { value: { ...process.versions, bun: '1.2.3' } } }));
+    const { rank } = rankWith();
+    const value = { data: new Int8Array(1), dtype: 'int8', shape: [1], device: '' } as const;
+    const calls = [rank.send(2, 0, value), rank.receive(2, 0, value), rank.split([], {} as Algorithm, {})];
+    const refused = {
+      code: 'ERR_COLL_REFUSED',
+      message: expect.stringContaining('a group of processes in Bun has no '),
+    };
+    for (const call of calls) await expect(call).rejects.toMatchObject(refused);
   });
 
   it('allocates memory that all members share, or private memory if the group has no shared memory', () => {

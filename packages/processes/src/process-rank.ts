@@ -12,7 +12,7 @@ import {
   ValueError,
   zeros,
 } from '@coll/core';
-import { isDType, PointToPoint, quote, requireCollError } from '@coll/core/internal';
+import { isDType, PointToPoint, quote, refusedMessages, requireCollError } from '@coll/core/internal';
 import { byteSize, CallOrder, closedError, viewOf } from '@coll/core/plugin';
 import type { NativeBinding } from '@coll/native/addon';
 import type { MemoryHandle, ProcessBinding } from './process-binding.js';
@@ -41,6 +41,8 @@ export class ProcessRank implements Group {
     this.group = group;
     this.memory = memory;
     this.#make = communicator;
+    // Messages need a socket made from a descriptor, and sub-groups a TCP store. Bun has neither.
+    if ('bun' in process.versions) Object.assign(this, refusedMessages('a group of processes in Bun'));
   }
 
   get failure(): CollError | undefined {
