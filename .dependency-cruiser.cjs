@@ -17,6 +17,7 @@ const mayImport = {
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],
   tfjs: ['core', 'strategy'],
   cli: ['core', 'native/engine', 'rendezvous', 'strategy'],
+  'create-coll': [],
 };
 // Test doubles, helpers of programs that sanitizers watch, what starts processes, and how a strategy opens its group, into which faults are injected,
 // and what workers do on any group of processes.
