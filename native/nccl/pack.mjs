@@ -1,4 +1,5 @@
-// Packs @coll/nccl and the packages with its binaries: `node pack.mjs <folder> [<platform> ...]`, this platform unless said.
+// Packs @coll/nccl and the packages with its binaries: `node pack.mjs <folder> [<platform> ... | --list]`, this platform unless said; with
+// `--list` only the package that names the binaries in the folder.
 import { packInto } from '../engine/tools/packing.mjs';
 
 const [target, ...asked] = process.argv.slice(2);

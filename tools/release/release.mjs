@@ -1,15 +1,17 @@
 // Publishes a release: `npm run release -- FOLDER [--without PLATFORM]... [--dry-run]`. FOLDER has the tarballs of native/*/pack.mjs.
 // Platform packages come first, then the packages that name them, then all others by changesets, which leaves out what is published.
+// Then all packages get a git tag, and FOLDER gets a list of what the packages contain (SBOM).
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { faultsIn, tarballsIn } from './tarballs.mjs';
+import { manifestIn, published, root } from './workspaces.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { without: { type: 'string', multiple: true, default: [] }, 'dry-run': { type: 'boolean', default: false } },
 });
-const root = path.resolve(import.meta.dirname, '../..');
 const [folder] = positionals;
 
 function run(...command) {
@@ -29,4 +31,26 @@ for (const tarball of tarballsIn(folder, values.without)) {
   if (values['dry-run']) console.log(`npm publish ${tarball.file}`);
   else if (!isPublished(tarball)) run('npm', 'publish', '--access', 'public', tarball.file);
 }
-if (!values['dry-run']) run(path.join(root, 'node_modules/.bin/changeset'), 'publish');
+if (values['dry-run']) process.exit();
+const changeset = path.join(root, 'node_modules/.bin/changeset');
+run(changeset, 'publish', '--no-git-tag');
+// `publish` would tag only what it has published itself, which leaves out the packages with binaries.
+run(changeset, 'tag');
+writeBillOfMaterials();
+
+/** Writes the packages, and what they depend on, in the format CycloneDX. */
+function writeBillOfMaterials() {
+  const workspaces = [...published.keys()].flatMap((name) => ['--workspace', name]);
+  const options = ['--sbom-format=cyclonedx', '--sbom-type=library', '--omit=dev', '--package-lock-only'];
+  const { status, stdout, stderr } = spawnSync('npm', ['sbom', ...options, ...workspaces], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (status !== 0) {
+    process.stderr.write(stderr);
+    process.exit(1);
+  }
+  const { version } = manifestIn(published.get('@coll/core'));
+  writeFileSync(path.join(folder, `coll-${version}.cdx.json`), stdout);
+}

@@ -74,6 +74,9 @@ function packNative(into) {
 const writeJson = (stage, value) =>
   writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(value, null, 2)}\n`);
 
+/** In place of platforms: builds no binary, and packs only the package that names those packed so far. */
+const listOnly = '--list';
+
 /** Packs into `target` for the platforms `asked` for, this one unless said. Ends the process with 1 where it cannot. */
 export async function packInto(target, asked) {
   try {
@@ -86,10 +89,10 @@ export async function packInto(target, asked) {
 }
 
 async function packWanted(target, asked) {
-  const wanted = asked.length > 0 ? asked : [thisPlatform()];
+  const wanted = asked[0] === listOnly ? [] : asked.length > 0 ? asked : [thisPlatform()];
   const known = Object.keys(platforms).filter((it) => itsPlatforms?.includes(platforms[it].os) !== false);
   if (target === undefined || wanted.some((platform) => !known.includes(platform))) {
-    throw new CommandFailed(`node pack.mjs <folder> [<platform> ...]; platforms: ${known.join(', ')}`);
+    throw new CommandFailed(`node pack.mjs <folder> [<platform> ... | ${listOnly}]; platforms: ${known.join(', ')}`);
   }
   const into = path.resolve(target);
   mkdirSync(into, { recursive: true });

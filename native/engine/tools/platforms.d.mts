@@ -1,0 +1,2 @@
+export const platforms: Readonly<Record<string, { readonly os: string; readonly cpu: string }>>;
+export function thisPlatform(): string | undefined;
