@@ -46,6 +46,10 @@ export async function openRegistry(folder: string): Promise<Registry> {
       npm_config_registry: url,
       npm_config_userconfig: settings,
       npm_config_cache: cache,
+      pnpm_config_registry: url,
+      // By default, pnpm and Yarn refuse packages that were published less than a day ago.
+      pnpm_config_minimum_release_age: '0',
+      YARN_NPM_MINIMAL_AGE_GATE: '0',
       YARN_NPM_REGISTRY_SERVER: url,
       YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
       YARN_GLOBAL_FOLDER: path.join(cache, 'yarn'),

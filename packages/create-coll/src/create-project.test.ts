@@ -39,7 +39,9 @@ describe.each(Object.entries(kinds))('the project %s', (_name, kind) => {
     const folder = create(kind, 'My Project');
     const { name, dependencies } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
     expect({ name, core: dependencies['@coll/core'] }).toEqual({ name: 'my-project', core: '^1.2.3' });
-    expect(readdirSync(folder)).toEqual(expect.arrayContaining(['README.md', ...Object.keys(kind.programs)]));
+    expect(readdirSync(folder)).toEqual(
+      expect.arrayContaining(['README.md', 'pnpm-workspace.yaml', ...Object.keys(kind.programs)]),
+    );
     const readme = readFileSync(path.join(folder, 'README.md'), 'utf8');
     for (const [command] of Object.values(kind.scripts)) expect(readme).toContain(command);
   });

@@ -29,6 +29,8 @@ export function createProject({ kind, folder, templates, version, home }: Projec
   const write = (name: string, text: string) => writeFileSync(path.join(folder, name), text);
   write('package.json', json(manifestOf(kind, path.basename(path.resolve(folder)), version)));
   write('tsconfig.json', json({ compilerOptions }));
+  // pnpm fails if a package has a script for its installation that is neither allowed nor forbidden. None is needed.
+  write('pnpm-workspace.yaml', 'allowBuilds:\n  core-js: false\n  esbuild: false\n');
   write('.gitignore', 'node_modules/\n');
   write('README.md', readmeOf(kind, home));
 }
