@@ -14,11 +14,16 @@ const temporary = mkdtempSync(path.join(tmpdir(), 'coll-cases-'));
 const base = path.join(temporary, 'base');
 const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 
-/** Lists the cases of a checkout, each as `file > name`. Nothing runs, so all files may share threads. */
+/** Lists the cases of `npm test` and of `npm run test:rest` in a checkout, each as `file > name`. Nothing runs, so all files may share threads. */
+function casesIn(folder) {
+  return ['core', 'rest'].map((mode) => casesOf(folder, mode));
+}
+
 function casesOf(folder, mode) {
   const file = path.join(temporary, 'cases.json');
   const list = ['node_modules/vitest/vitest.mjs', 'list', `--json=${file}`, '--pool=threads', '--no-isolate'];
-  const env = { ...process.env, COLL_TESTS: mode };
+  // Both checkouts draw the same cases.
+  const env = { ...process.env, COLL_TESTS: mode, COLL_TEST_SEED: '0' };
   execFileSync(process.execPath, list, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
   const titles = JSON.parse(readFileSync(file, 'utf8')).map(
     (each) => `${path.relative(folder, each.file)} > ${each.name}`,
@@ -48,8 +53,8 @@ try {
     if (existsSync(path.join(root, linked))) symlinkSync(path.join(root, linked), path.join(base, linked));
   }
   execFileSync(process.execPath, ['native/engine/build.mjs'], { cwd: base, stdio: ['ignore', 'ignore', 'inherit'] });
-  const before = casesOf(base, 'all');
-  const [core, rest] = ['core', 'rest'].map((mode) => casesOf(root, mode));
+  const before = new Set(casesIn(base).flatMap((cases) => [...cases]));
+  const [core, rest] = casesIn(root);
   const { missing, counts } = missingFrom(new Set([...core, ...rest]), before);
   const both = [...core].filter((title) => rest.has(title)).length;
   console.log(
