@@ -81,6 +81,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
             environment: 'Environment variables',
             options: 'Options',
             launchers: 'Launchers',
+            runtimes: 'Runtimes',
             errors: 'Errors',
             'tensorflow-names': 'Names of TensorFlow',
           }),

@@ -4,7 +4,9 @@ const file = (name: string): URL => new URL(`../../../docs/figures/${name}.jsonl
 
 /** Reads the rows of a file of figures. */
 export function readRows<Row>(name: string): Row[] {
-  const lines = readFileSync(file(name), 'utf8').trim().split('\n');
+  const lines = readFileSync(file(name), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Row);
 }
 
