@@ -1,13 +1,17 @@
 // Installs the packages of one platform into an empty project, and runs two worker threads with the native engine there:
 // `npm run try-packages -- PLATFORM [--packed FOLDER]`. FOLDER has the tarballs; otherwise they are packed first. On another machine,
 // Node for that platform is installed from npm and runs under an emulator.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { platforms, thisPlatform } from '../../native/engine/tools/platforms.mjs';
 import { root } from './workspaces.mjs';
+
+// Wine presents itself as an older Windows, which Node refuses.
+process.env.NODE_SKIP_PLATFORM_CHECK = '1';
+process.env.WINEDEBUG ??= '-all';
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { packed: { type: 'string' } } });
 const [platform] = positionals;
@@ -46,7 +50,20 @@ const forPlatform = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] :
 function install(name, packages) {
   const folder = mkdtempSync(path.join(scratch, `${name}-`));
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  run(folder, 'npm', 'install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts', ...forPlatform, ...packages);
+  // npm refuses to install a package of another platform by name, unless it is forced.
+  const force = platform === thisPlatform() ? [] : ['--force'];
+  run(
+    folder,
+    'npm',
+    'install',
+    '--loglevel=error',
+    ...force,
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+    ...forPlatform,
+    ...packages,
+  );
   return folder;
 }
 
@@ -88,4 +105,9 @@ console.log(process.platform, process.arch, process.version, threadEngine, 'engi
 `,
 );
 const [command, ...args] = nodeFor();
-run(project, command, ...args, 'main.js');
+// Under Wine, Node cannot write to a pipe, but to a file.
+const output = path.join(project, 'output.txt');
+const stdio = openSync(output, 'w');
+const { status } = spawnSync(command, [...args, 'main.js'], { cwd: project, stdio: ['ignore', stdio, stdio] });
+process.stdout.write(readFileSync(output));
+process.exitCode = status === 0 ? 0 : 1;
