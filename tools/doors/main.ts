@@ -44,7 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 
 const wanted = wantedColumns();
 if (wanted.length === 0) fail(`no table or column has this name: ${listOf(tables)}`);
-const workplace = await openWorkplace(values.tarballs ?? packages);
+const workplace = openWorkplace(values.tarballs ?? packages);
 process.once('exit', () => workplace[Symbol.dispose]());
 
 const runs: ColumnRun[] = [];

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,9 +10,9 @@ const root = path.resolve(import.meta.dirname, '../..');
 const cache = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'coll/doors');
 
 /** The packed packages: a folder of tarballs, or the names of packages to pack. `dispose` removes all folders that were made. */
-export async function openWorkplace(packed: string | readonly string[]): Promise<Workplace & Disposable> {
+export function openWorkplace(packed: string | readonly string[]): Workplace & Disposable {
   const scratch = mkdtempSync(path.join(tmpdir(), 'coll-doors-'));
-  const folder = typeof packed === 'string' ? path.resolve(packed) : await pack(packed, path.join(scratch, 'tarballs'));
+  const folder = typeof packed === 'string' ? path.resolve(packed) : pack(packed, path.join(scratch, 'tarballs'));
   const files = readdirSync(folder).filter((file) => file.endsWith('.tgz'));
   return {
     tarballs: files.map((file) => path.join(folder, file)),
@@ -21,10 +22,11 @@ export async function openWorkplace(packed: string | readonly string[]): Promise
   };
 }
 
-async function pack(names: readonly string[], folder: string): Promise<string> {
+/** Packs packages, and prints the progress. */
+function pack(names: readonly string[], folder: string): string {
   const program = path.join(root, 'tools/release/pack.mjs');
-  const ended = await runProgram([process.execPath, program, ...names, '--to', folder], { cwd: root, seconds: 900 });
-  requireSuccess(ended, 'packing');
+  const stdio = ['ignore', 'ignore', 'inherit'] as const;
+  execFileSync(process.execPath, [program, ...names, '--to', folder], { cwd: root, stdio: [...stdio] });
   return folder;
 }
 
