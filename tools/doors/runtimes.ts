@@ -6,7 +6,7 @@ import type { Table, Workplace } from './table.ts';
 import { npmInstall } from './workplace.ts';
 
 /** A runtime of JavaScript, as a package of npm. */
-interface Runtime {
+export interface Runtime {
   /** Its package for Linux x64, with an exact version. */
   readonly spec: string;
   /** The program in the package. */
@@ -24,7 +24,7 @@ const node = (version: string, permission = '--permission'): Runtime => ({
   restricted: (folder) => [permission, `--allow-fs-read=${folder}`, '--allow-worker', '--allow-addons'],
 });
 
-const runtimes: Readonly<Record<string, Runtime>> = {
+export const runtimes: Readonly<Record<string, Runtime>> = {
   'Node 20': node('20.20.2', '--experimental-permission'),
   'Node 22': node('22.23.5'),
   'Node 24': node('24.22.3'),

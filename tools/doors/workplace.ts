@@ -52,7 +52,7 @@ export async function npmInstall(folder: string, specs: readonly string[]): Prom
 }
 
 /** @throws Error with the output of a command that has failed */
-function requireSuccess({ code, stdout, stderr }: Ended, what: string): void {
+export function requireSuccess({ code, stdout, stderr }: Ended, what: string): void {
   if (code === 0) return;
   throw new Error(`${what} ${code === undefined ? 'took too long' : `ended with ${code}`}:\n${stdout}${stderr}`);
 }
