@@ -93,7 +93,7 @@ describe('findBinding', () => {
   });
 });
 
-describe('cureFor', () => {
+describe('adviceFor', () => {
   const failure = 'it is broken';
 
   it.each([
@@ -104,6 +104,14 @@ describe('cureFor', () => {
     ['/checkout/build/release/coll_native.node', false, 'npm run build in the checkout'],
   ])('returns what to do about %s (missing: %s)', (place, isMissing, advice) => {
     expect(adviceFor([{ place, failure, isMissing }])).toBe(advice);
+  });
+
+  it.each([
+    ['Cannot load native addon because loading addons is disabled.', '--allow-addons'],
+    ['Requires ffi access to "/x.node", run again with the --allow-ffi flag', '--allow-ffi'],
+  ])('names the flag without which a runtime refuses to load binaries: %s', (failure, flag) => {
+    const place = '@coll/native-linux-x64-gnu';
+    expect(adviceFor([{ place, failure, isMissing: false }])).toBe(`start the program with ${flag}`);
   });
 
   it('knows the platforms that are packed', async () => {

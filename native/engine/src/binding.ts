@@ -44,13 +44,21 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
  * What to do about a failed search; undefined on a platform for which no binary is published.
  */
 export function adviceFor(attempts: readonly Attempt[]): string | undefined {
-  const { place = '', isMissing } = attempts.at(-1) ?? {};
+  const { place = '', failure = '', isMissing } = attempts.at(-1) ?? {};
+  const flag = permissions.find(({ refusal }) => refusal.test(failure))?.flag;
+  if (flag !== undefined) return `start the program with ${flag}`;
   if (place.startsWith(common.variable)) return `unset ${common.variable}, or set it to a binary that can be loaded`;
   if (!place.startsWith('@coll/')) return 'npm run build in the checkout';
   if (!published.some((platform) => place === `@coll/native-${platform}`)) return undefined;
   // For example, copied from a system with another C library, or only in part.
   return isMissing ? `npm install ${place}` : 'delete node_modules and run npm install on this system';
 }
+
+/** The flags without which a permission model refuses to load a binary, and its words for that. */
+const permissions = [
+  { refusal: /addons is disabled/, flag: '--allow-addons' },
+  { refusal: /Requires ffi access/, flag: '--allow-ffi' },
+];
 
 /** The platforms for which a package with the binary is published. */
 export const published = [

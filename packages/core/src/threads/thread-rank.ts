@@ -42,7 +42,7 @@ export class ThreadRank implements Group {
     this.#options = options;
     const { threads, rank, barrier } = options;
     this.#stopBeingWatched = beWatched(threads, rank, barrier);
-    // The BroadcastChannel of Deno loses messages between worker threads.
+    // In Deno, messages between worker threads did not always arrive, for an unknown reason.
     if ('Deno' in globalThis) Object.assign(this, refusedMessages('a group of threads in Deno'));
   }
 
