@@ -1,7 +1,6 @@
 import { groupOfRank } from '../members/split.js';
 import { PointToPoint } from '../messages/point-to-point.js';
 import type { MessageGroup } from '../messages/postbox.js';
-import { refusedMessages } from '../messages/refused-messages.js';
 import type { Arena } from '../runtime/arena.js';
 import { CallOrder } from '../runtime/call-order.js';
 import type { Communicator, Group, RunOptions, SplitPart, SubGroup } from '../runtime/communicator.js';
@@ -42,8 +41,6 @@ export class ThreadRank implements Group {
     this.#options = options;
     const { threads, rank, barrier } = options;
     this.#stopBeingWatched = beWatched(threads, rank, barrier);
-    // In Deno, messages between worker threads did not always arrive, for an unknown reason.
-    if ('Deno' in globalThis) Object.assign(this, refusedMessages('a group of threads in Deno'));
   }
 
   get failure(): CollError | undefined {

@@ -1,7 +1,7 @@
 import { directAlgorithm } from '@coll/direct';
 import { afterEach, expect, it, vi } from 'vitest';
-import { joinThreadGroup } from '../engines/open-members.js';
 import { jsEngine } from '../js/js-engine.js';
+import { joinThreadGroup } from './open-members.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();
