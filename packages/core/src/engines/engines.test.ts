@@ -104,6 +104,15 @@ describe('resolveEngine', () => {
     });
     afterEach(() => vi.unstubAllEnvs());
 
+    it('warns, too, if its probe throws an error', () => {
+      const probe = () => {
+        throw new Error('no permission');
+      };
+      expect(resolveEngine('auto', [{ ...engineOf('native'), probe }]).engine.name).toBe('wasm');
+      const refused = 'native was refused (its probe failed: no permission); mend what this error names';
+      expect(sink.mock.calls).toEqual([['warn', expect.stringContaining(refused)]]);
+    });
+
     it('warns once per process, with the reason and both ways out', () => {
       for (let time = 0; time < 3; time++) expect(resolveEngine('auto', broken()).engine.name).toBe('wasm');
       const message = 'using the wasm engine: native was refused (it is broken); install it';

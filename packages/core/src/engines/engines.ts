@@ -148,7 +148,8 @@ function refusalOf(engine: Engine | undefined, name: EngineName): Refusal | unde
     return result.available ? undefined : result;
   } catch (error) {
     // An engine whose probe throws is unusable; the others remain.
-    return { reason: `its probe failed: ${error instanceof Error ? error.message : quote(error)}` };
+    const reason = `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
+    return { reason, advice: 'mend what this error names' };
   }
 }
 
