@@ -27,7 +27,7 @@ export interface Outcome {
   readonly result: 'ok' | 'refused' | 'impossible' | 'failed';
   /** The code of the error of coll. */
   readonly code?: string | undefined;
-  /** The reason, which the page prints below the table. Required for every result but `ok`. */
+  /** Why the result is not `ok`. The page prints it below the table. */
   readonly note?: string | undefined;
 }
 

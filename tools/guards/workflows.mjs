@@ -1,4 +1,4 @@
-// Checks the workflows of .github/workflows by GitHub's own parser: keys, values, and the contexts of expressions.
+// Checks the workflows of .github/workflows by GitHub's own parser: their keys and values.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { NoOperationTraceWriter, parseWorkflow } from '@actions/workflow-parser';
