@@ -81,8 +81,8 @@ export class TcpStoreServer implements AsyncDisposable {
   /**
    * Starts a server.
    * @throws ValueError for a key that is too short, or an invalid job name, host, port or time;
-   * CollError if the server cannot listen at the address, and in Bun and Deno, which lack TLS with a
-   * pre-shared key
+   * CollError if the server cannot listen at the address; CollError in Bun and Deno, which lack TLS
+   * with a pre-shared key
    */
   static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
     const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }", tcpStoreServerOptions);

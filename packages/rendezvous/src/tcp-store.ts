@@ -113,7 +113,8 @@ export class TcpStore extends CheckedStore {
    * listens at the address.
    * @throws ValueError for an invalid address, job, key, timeout or signal; CollError if the server
    * has a different key, or refuses this job or version, or if its host has been unknown or without a
-   * route for 15 seconds, and in Bun and Deno, which lack TLS with a pre-shared key; DeadlineExceededError after `timeoutSeconds`; AbortedError if `signal` aborts
+   * route for 15 seconds; CollError in Bun and Deno, which lack TLS with a pre-shared key;
+   * DeadlineExceededError after `timeoutSeconds`; AbortedError if `signal` aborts
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(

@@ -66,7 +66,7 @@ export function openMembers(options: OpenMembersOptions): readonly Member[] {
 
 /**
  * Makes this thread a member of a group that `engine.createGroup` made and that was posted to this
- * thread.
+ * thread. In Deno, `send`, `receive` and `split` of the member throw a ValueError (ERR_COLL_REFUSED).
  * @throws ValueError for anything but a group, and for a rank outside of it; CollError
  * (ERR_COLL_NO_ENGINE) if its engine cannot be used here
  *

@@ -265,7 +265,7 @@ export class ReplicaGroup {
     }
     // Replicas that share a thread must not wait for each other's turns before they meet.
     const turn = this.canBlock ? this.#options.communicator?.group.order.take() : undefined;
-    const before = this.#arriving[index]?.catch(() => {}); // The earlier call reports its own error.
+    const before = this.#arriving[index]?.catch(() => {}); // The promises of the earlier call report its error.
     let own: Promise<void> | undefined;
     let hasEnded = false;
     const { results, ended } = reduceArriving(arriving.leaves, {

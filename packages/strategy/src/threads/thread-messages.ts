@@ -48,7 +48,7 @@ export interface ResultMessage {
   readonly note?: RunNote | undefined;
 }
 
-/** Messages of a replica. A result or an error is the last one of a run, unless `leave` follows. */
+/** Messages of a replica. A run ends with a result or an error. The answer to `leave` is `left` or an error. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
   /** The replica has reached a merge call with these arguments. */
