@@ -1,0 +1,24 @@
+import type { ReplicaInfo } from './exchange.js';
+
+/** What TensorFlow.js passes to `onBatchBegin` and `onBatchEnd` of one step. */
+export interface BatchLogs {
+  /** Samples of the step. In `fit` unknown in `onBatchBegin`, and set in the same object before the step. */
+  size?: number;
+  readonly [name: string]: unknown;
+}
+
+/** What callbacks, shares and the optimizer of a replica know of its present step. */
+export interface PresentStep {
+  /** The object that the callbacks got; undefined without callbacks, and between two steps. */
+  logs: BatchLogs | undefined;
+}
+
+// Kept as long as the context of the replica.
+const presentSteps = new WeakMap<ReplicaInfo, PresentStep>();
+
+/** The present step of this replica. */
+export function presentStepOf(context: ReplicaInfo): PresentStep {
+  const known = presentSteps.get(context) ?? { logs: undefined };
+  presentSteps.set(context, known);
+  return known;
+}
