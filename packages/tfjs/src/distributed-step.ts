@@ -24,6 +24,7 @@ import {
   trainableVariables,
   variableNamed,
 } from './tensorflow.js';
+import { metered } from './training-meter.js';
 import type { ModelListener } from './watched-models.js';
 
 /** How a distributed optimizer steps. */
@@ -66,7 +67,7 @@ export class DistributedStep implements ModelListener {
     this.#context = context;
     this.#options = options;
     const { bytesPerPack, timeoutSeconds, onAllReduce } = options;
-    this.#averaging = { bytesPerPack, timeoutSeconds, onAllReduce };
+    this.#averaging = metered({ bytesPerPack, timeoutSeconds, onAllReduce }, context, () => this.#samples);
     this.#agreeing = { timeoutSeconds };
     this.#settings = new OptimizerSettings(optimizer);
     this.#lists = new AgreedLists(context);

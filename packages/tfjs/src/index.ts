@@ -3,4 +3,6 @@ export { broadcastWeights } from './broadcast-weights.js';
 export { type DistributedOptimizerOptions, distributedOptimizer } from './distributed-optimizer.js';
 export type { GradientOptions } from './exchange.js';
 export { type ReduceGradientsOptions, reduceGradients, reduceGradientsSync } from './reduce-gradients.js';
+export { summarizeTraining } from './summarize-training.js';
 export type { TensorFlow, TfGradient, TfGradients, TfModel, TfOptimizer, TfTensor, TfVariable } from './tensorflow.js';
+export type { TrainingSummary } from './training-meter.js';

@@ -25,6 +25,7 @@ import {
   type TfVariable,
   trainableVariables,
 } from './tensorflow.js';
+import { metered } from './training-meter.js';
 
 /** How gradients are averaged, and the variables that may have gradients. */
 export interface ReduceGradientsOptions extends GradientOptions {
@@ -88,13 +89,14 @@ export async function reduceGradients<T extends TfTensor>(
   if (context.numReplicasInSync === 1) return { ...gradients };
   watchPlainOptimizers(tf);
   const { timeoutSeconds } = given;
+  const averaging = metered(given, context);
   const { lists, guard } = agreedOf(context);
   for (;;) {
     const list = await exchange(listOf(tf, gradients, lists, candidates), context, { timeoutSeconds });
     const { own, newcomers } = sortedOut(tf, gradients, list);
     const memory = await lastingMemoryOf(list.variables, own);
     const step = { list, gradients: memory, samples: undefined, newcomers };
-    const averaged = await exchange(meanOverReplicas(step, guard), context, given);
+    const averaged = await exchange(meanOverReplicas(step, guard), context, averaging);
     if (averaged !== 'newcomers') return takeOver(tf, list.variables, own, averaged);
     await exchange(learn(tf, gradients, lists), context, { timeoutSeconds });
   }
@@ -136,13 +138,14 @@ export function reduceGradientsSync<T extends TfTensor>(
   if (context.numReplicasInSync === 1) return { ...gradients };
   watchPlainOptimizers(tf);
   const { timeoutSeconds } = given;
+  const averaging = metered(given, context);
   const { lists, guard } = agreedOf(context);
   for (;;) {
     const list = exchangeSync(listOf(tf, gradients, lists, candidates), context, { timeoutSeconds });
     const { own, newcomers } = sortedOut(tf, gradients, list);
     const memory = memoryOf(tf, list.variables, own, true);
     const step = { list, gradients: memory, samples: undefined, newcomers };
-    const averaged = exchangeSync(meanOverReplicas(step, guard), context, given);
+    const averaged = exchangeSync(meanOverReplicas(step, guard), context, averaging);
     if (averaged !== 'newcomers') return takeOver(tf, list.variables, own, averaged);
     exchangeSync(learn(tf, gradients, lists), context, { timeoutSeconds });
   }

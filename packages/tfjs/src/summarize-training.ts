@@ -1,0 +1,29 @@
+import type { ReplicaContext } from '@coll/strategy';
+import { exchangeSync, type ReplicaInfo } from './exchange.js';
+import { requireContext } from './same-variables.js';
+import { type TrainingSummary, trainingMeterOf } from './training-meter.js';
+
+/**
+ * Returns what the steps of this run took so far on all replicas, and whether several replicas pay. All replicas call this
+ * function after the same step. Measured are the steps of `distributedOptimizer`, `reduceGradients` and
+ * `reduceGradientsSync`, with everything between two steps. Returns undefined after fewer than four steps, and for a single
+ * replica.
+ * @throws ValueError unless the argument is the context of a replica
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ * import { summarizeTraining } from '@coll/tfjs';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
+ * const verdicts = await strategy.run((replica) => summarizeTraining(replica)?.verdict ?? 'a single replica');
+ * console.log(strategy.experimentalLocalResults(verdicts)); // [ 'a single replica' ]
+ * ```
+ */
+export function summarizeTraining(
+  context: ReplicaInfo & Pick<ReplicaContext, 'allReduceSync'>,
+): TrainingSummary | undefined {
+  requireContext(context, 'allReduceSync', 'summarizeTraining');
+  if (context.numReplicasInSync === 1) return undefined;
+  return exchangeSync(trainingMeterOf(context).summary(context), context);
+}
