@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { unisonContext } from '../test/unison-context.ts';
 import { distributedOptimizer } from './distributed-optimizer.js';
+import { presentStepOf } from './present-step.js';
 import { reduceGradients } from './reduce-gradients.js';
 import { guardWidth } from './step-guard.js';
 
@@ -144,6 +145,19 @@ describe('a distributed optimizer', () => {
     expect(calls.at(-1)?.map(({ length }) => length)).toEqual([1, 2, 2 + numbersPerStep]);
     expect(times.length).toBe(2);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('weights the gradients of an own loop by the size that the callbacks of the step were given', () => {
+    const { context, calls } = unisonContext();
+    const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), context);
+    const variable = tf.variable(tf.scalar(1));
+    const weights = [8, 2, 0, undefined].map((size) => {
+      presentStepOf(context).logs = size === undefined ? undefined : { size };
+      distributed.minimize(() => variable.square() as tf.Scalar, false, [variable]);
+      return calls.at(-1)?.at(-1)?.[1];
+    });
+    // The first step makes further calls.
+    expect(weights.slice(1)).toEqual([0.25, 0, 1]);
   });
 
   it('does not change a variable in a step without gradients for it on any replica', () => {

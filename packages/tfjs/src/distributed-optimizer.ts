@@ -28,8 +28,9 @@ export interface DistributedOptimizerOptions extends GradientOptions {
   /**
    * Called once per step, returns the number of samples in this replica's part of the batch, with
    * which its gradients are weighted. The loss function is not called for 0 samples. Default: the
-   * size of the batch in `fit`, `fitDataset` and `trainOnBatch`; the same number on all replicas in
-   * other steps, but 0 if the loss was computed from empty tensors.
+   * size of the batch in `fit`, `fitDataset` and `trainOnBatch`; in other steps the `size` given to
+   * `onBatchBegin` of `distributedCallbacks`, else the same number on all replicas, but 0 if the
+   * loss was computed from empty tensors.
    */
   readonly samples?: (() => number) | undefined;
   /**

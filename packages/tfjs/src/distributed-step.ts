@@ -9,6 +9,7 @@ import { meanOverReplicas } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
 import { OptimizerSettings, stateOf } from './optimizer-state.js';
 import { noteDistributedStep, noteTrained } from './plain-optimizers.js';
+import { type PresentStep, presentStepOf } from './present-step.js';
 import { mixed } from './same-variables.js';
 import { type OnDifference, StepGuard } from './step-guard.js';
 import {
@@ -53,6 +54,7 @@ export class DistributedStep implements ModelListener {
   readonly #lists: AgreedLists;
   readonly #guard: StepGuard;
   readonly #models: Set<TfModel>;
+  readonly #present: PresentStep;
   /** Ids of the variables that have been set to the values of replica 0. */
   readonly #started = new Set<number>();
   #minimizing: Minimizing | undefined;
@@ -75,6 +77,7 @@ export class DistributedStep implements ModelListener {
     const { onDifference } = options;
     this.#guard = new StepGuard(context, { tf, optimizer, settings: this.#settings, onDifference });
     this.#models = new Set(options.models);
+    this.#present = presentStepOf(context);
   }
 
   addModel(model: TfModel): void {
@@ -113,7 +116,7 @@ export class DistributedStep implements ModelListener {
   }
 
   computeGradients(f: () => TfTensor, variables?: TfVariable[]): TfLossAndGradients {
-    this.#samples = this.#samplesOfFit ?? this.#options.samples?.();
+    this.#samples = this.#samplesOfStep();
     if (variables) this.#begin(variables);
     const pass = () => this.#pass(f, variables);
     const result = pass();
@@ -124,7 +127,7 @@ export class DistributedStep implements ModelListener {
   }
 
   applyGradients(gradients: TfGradients): void {
-    this.#samples ??= this.#samplesOfFit ?? this.#options.samples?.();
+    this.#samples ??= this.#samplesOfStep();
     try {
       if (isList(gradients)) {
         const variables = gradients.map(({ name }) => variableNamed(this.#tf, name));
@@ -134,6 +137,11 @@ export class DistributedStep implements ModelListener {
     } finally {
       this.#samples = undefined;
     }
+  }
+
+  /** Samples of the batch in `fit`; in other steps what the program gives, if it does. */
+  #samplesOfStep(): number | undefined {
+    return this.#samplesOfFit ?? this.#options.samples?.() ?? this.#present.logs?.size;
   }
 
   /** A step with gradients by name, which may be those of variables that had none before. */
