@@ -196,6 +196,7 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   ],
   'tfjs: reduceGradients': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
   'tfjs: reduceGradientsSync': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
+  'tfjs: summarizeTraining': () => [strategy.getReplicaContext()],
   ...Object.assign(
     {},
     ...Object.keys(instances)

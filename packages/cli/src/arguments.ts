@@ -117,7 +117,7 @@ function runCommand(command: Command): Command {
     )
     .option('--env <name=value>', 'an environment variable for all ranks; repeatable', withVariable)
     .option('--command', 'treat the program as a command, even if its name looks like a script')
-    .option('--no-prefix', 'print lines without the prefix `[rank] `')
+    .option('--no-prefix', 'print lines without the prefix `[rank] `, or `[rank.replica] ` from threads')
     .option('--log-dir <folder>', 'also write the output of each rank to a file in this folder')
     .option('--grace <seconds>', 'time between SIGTERM and SIGKILL when a rank must end', secondsFrom(0), 5)
     .option('--timeout <seconds>', 'end the run after this time, restarts included', secondsFrom(0.001))
@@ -170,7 +170,7 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
     args: rest[0] === '--' ? rest.slice(1) : rest,
     isCommand: options.command ?? false,
     environment: options.env ?? {},
-    hasPrefix: options.prefix,
+    hasPrefix: options.prefix && process.env['COLL_PREFIX'] !== '0',
     logFolder: options.logDir,
     graceSeconds: options.grace,
     timeoutSeconds: options.timeout,

@@ -162,6 +162,8 @@ function startRank({ request, command, job, restart, guard }: GroupStart, rank: 
     ...colourEnvironment(process.stdout, wanted),
     ...wanted,
     ...rankEnvironment(job, rank, restart),
+    // The threads of a rank label their own lines.
+    ...(request.hasPrefix ? {} : { COLL_PREFIX: '0' }),
   };
   return new Rank({ rank, command, environment, output, guard });
 }

@@ -23,6 +23,13 @@ describe('WholeLines', () => {
     await fc.assert(property);
   });
 
+  it('keeps the label of a replica in a thread of the same rank', async () => {
+    const lines = ['[1.2] a', '[1.12] b', '[2.1] c', '[1.] d', '[1.2]e', ''].join('\n');
+    expect(String(await through(new WholeLines('[1] '), [Buffer.from(lines)]))).toBe(
+      '[1.2] a\n[1.12] b\n[1] [2.1] c\n[1] [1.] d\n[1] [1.2]e\n',
+    );
+  });
+
   it('passes on complete lines at once and holds back incomplete lines', () => {
     const lines = new WholeLines('> ');
     lines.write('a');

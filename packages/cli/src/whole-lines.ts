@@ -52,5 +52,12 @@ export class WholeLines extends Transform {
 // latin1 maps each byte to one character, so bytes that are not valid text pass unchanged.
 function prefixed(lines: Buffer, prefix: string): Buffer {
   const text = lines.toString('latin1', 0, lines.length - 1);
-  return Buffer.from(`${prefix}${text.replaceAll('\n', `\n${prefix}`)}\n`, 'latin1');
+  const labelled = text.split('\n').map((line) => (isLabelled(line, prefix) ? line : prefix + line));
+  return Buffer.from(`${labelled.join('\n')}\n`, 'latin1');
+}
+
+/** Whether the line already has the number of a replica in a thread, such as `[1.2] ` for the prefix `[1] `. */
+function isLabelled(line: string, prefix: string): boolean {
+  const rank = prefix.slice(0, -2);
+  return line.startsWith(`${rank}.`) && /^\.\d+\] /.test(line.slice(rank.length));
 }

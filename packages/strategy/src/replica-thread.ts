@@ -32,6 +32,7 @@ class ReplicaThread {
   constructor(thread: OwnThread<Loading>) {
     this.#thread = thread;
     this.#start = thread.data as ThreadStart;
+    thread.label(this.#start.firstReplica + this.#start.replica);
     // An uncaught error would end the thread without its class and code.
     thread.onCrash((error) => this.#tell(error));
   }

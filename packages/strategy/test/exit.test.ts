@@ -27,7 +27,7 @@ function outcomeOf(program: string, ...args: readonly string[]): Promise<Outcome
 
 const isClean = { code: 0, stderr: '' };
 const linesOf = (replica: number, length: number) =>
-  Array.from({ length }, (_, line) => `line ${line} of replica ${replica}`);
+  Array.from({ length }, (_, line) => `[${replica}] line ${line} of replica ${replica}`);
 
 describe.concurrent('a program', () => {
   it.each(['never closes', 'closes and is used no more', 'awaits nothing', 'leaves timers in threads'])(

@@ -89,7 +89,7 @@ it('code that outlives a merge call in a thread belongs to the replica again', a
 describe('the threads of a strategy', () => {
   it('have printed everything before a run returns', async () => {
     const lines = await linesOf('prints.mjs');
-    expect(lines).toEqual([1, 2, 3].flatMap((run) => [`thread ${run} ${'x'.repeat(100_000)}`, `main ${run}`]));
+    expect(lines).toEqual([1, 2, 3].flatMap((run) => [`[0] thread ${run} ${'x'.repeat(100_000)}`, `main ${run}`]));
   });
 
   it('do not keep the process alive between runs', async () => {

@@ -93,6 +93,8 @@ export interface OwnThread<Loading> {
   readonly channel: HostChannel;
   /** Number of bytes that this thread has printed. */
   readonly printedBytes: number;
+  /** Puts the number of the replica before each line that this thread prints from now on. */
+  label(replica: number): void;
   /** Waits until the starting thread has received this thread's output. */
   flush(): Promise<unknown>;
   /** Prepares the thread for modules that need another loading than its first ones. */

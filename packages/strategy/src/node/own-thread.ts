@@ -2,6 +2,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { Writable } from 'node:stream';
 import workerThreads, { type MessagePort } from 'node:worker_threads';
 import type { OwnThread } from '@coll/core/internal';
+import { isBanner, LabelledLines, labelOf } from './labelled-lines.js';
 import type { Loading } from './module-loading.js';
 
 /** Marks the start data of a thread that a `NodeThread` has started. */
@@ -16,6 +17,8 @@ export class NodeOwnThread implements OwnThread<Loading> {
   printedBytes = 0;
   readonly #output = [process.stdout, process.stderr];
   #hasTsx: boolean;
+  #replica = 0;
+  #lines: ReadonlyMap<NodeJS.WriteStream, LabelledLines> = new Map();
 
   /** This thread; undefined in a thread that no `NodeThread` has started, and from the second call on. */
   static find(): NodeOwnThread | undefined {
@@ -31,16 +34,27 @@ export class NodeOwnThread implements OwnThread<Loading> {
     this.data = data;
     this.channel = port;
     this.#hasTsx = data.tsx !== undefined;
-    for (const stream of this.#output) {
-      const write = stream.write as (chunk: string | Uint8Array, ...others: unknown[]) => boolean;
-      stream.write = (chunk: string | Uint8Array, ...others: unknown[]) => {
-        // Counted afterwards, because a chunk of the wrong type throws.
-        const hasRoom = write.call(stream, chunk, ...others);
-        this.printedBytes +=
-          typeof chunk === 'string' ? Buffer.byteLength(chunk, encodingIn(others)) : chunk.byteLength;
-        return hasRoom;
-      };
-    }
+    for (const stream of this.#output) this.#watch(stream);
+  }
+
+  label(replica: number): void {
+    this.#replica = replica;
+    const label = labelOf(replica, process.env);
+    this.#lines = new Map(this.#output.map((stream) => [stream, new LabelledLines(label)]));
+  }
+
+  /** Counts and labels what a stream prints. */
+  #watch(stream: NodeJS.WriteStream): void {
+    const write = stream.write as (chunk: unknown, ...others: unknown[]) => boolean;
+    stream.write = (chunk: unknown, ...others: unknown[]) => {
+      if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return write.call(stream, chunk, ...others);
+      const isRepeated = typeof chunk === 'string' && isBanner(chunk) && this.#replica > 0;
+      const bytes = isRepeated ? Buffer.alloc(0) : bytesOf(chunk, others);
+      const printed = this.#lines.get(stream)?.label(bytes) ?? bytes;
+      const hasRoom = write.call(stream, printed, ...others);
+      this.printedBytes += printed.length;
+      return hasRoom;
+    };
   }
 
   async flush(): Promise<void> {
@@ -69,6 +83,7 @@ export class NodeOwnThread implements OwnThread<Loading> {
   }
 }
 
-function encodingIn([encoding]: readonly unknown[]): BufferEncoding {
-  return typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8';
+function bytesOf(chunk: string | Uint8Array, [encoding]: readonly unknown[]): Buffer {
+  if (typeof chunk !== 'string') return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
 }
