@@ -2,6 +2,7 @@ import '@coll/direct/register';
 import '@coll/reduction-to-one/register';
 import '@coll/ring/register';
 import type { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
+import { cpuTime, loadWarning } from './load.ts';
 import { type Settings, settingsOrExit } from './options.mjs';
 import { type Course, Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';
@@ -41,12 +42,16 @@ async function main(settings: Settings): Promise<number> {
     epochs: 1,
     stepsPerEpoch: Math.min(stepsOfOneReplica, epochs * stepsPerEpoch),
   };
+  const before = cpuTime();
   const [single] =
     replicas === 1 ? [] : await trainHere('one replica, to compare with', { ...settings, replicas: 1 }, short);
   const results = await trainHere(`${replicas} replicas by ${settings.ops}, ${shares(settings)}`, settings, task);
   const identical = weightsAreIdentical(results);
   const all = replicas === 2 ? 'both replicas' : `all ${replicas} replicas`;
-  process.stdout.write(`${summary(single, results)}\nweights identical on ${all}: ${identical ? 'yes' : 'no'}\n`);
+  const warning = single && loadWarning(before, cpuTime());
+  process.stdout.write(
+    `${summary(single, results)}\n${warning === undefined ? '' : `${warning}\n`}weights identical on ${all}: ${identical ? 'yes' : 'no'}\n`,
+  );
   return identical ? 0 : exitCodes.failed;
 }
 

@@ -1,5 +1,5 @@
 import type { ReplicaContext } from '@coll/strategy';
-import { distributedOptimizer } from '@coll/tfjs';
+import { distributedOptimizer, summarizeTraining, type TrainingSummary } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import { digits } from './digits.ts';
 import { buildModel, countCorrect, flatWeights, tensorsOf, useWasm } from './model.ts';
@@ -24,8 +24,8 @@ export interface ReplicaResult {
   readonly weights: Float32Array;
   /** Samples of all replicas for each second of training, once warm. */
   readonly samplesPerSecond: number;
-  /** The share of the training time in the all-reduce, including the wait for other replicas. */
-  readonly allReduceShare: number;
+  /** Undefined for a single replica. */
+  readonly summary: TrainingSummary | undefined;
   readonly accuracy: number;
 }
 
@@ -44,9 +44,7 @@ export async function replica(context: ReplicaContext, task: Task): Promise<Repl
   const watch = new StopWatch(Math.min(warmUpSteps, epochs * stepsPerEpoch - 1));
 
   const model = buildModel(seed);
-  const optimizer = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), context, {
-    onAllReduce: (milliseconds) => watch.addAllReduce(milliseconds),
-  });
+  const optimizer = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), context);
   model.compile({ optimizer, loss: 'categoricalCrossentropy' });
   const { x, y } = tensorsOf(digits({ seed, first, stride, count: stepsPerEpoch * share }));
   const onBatchEnd = (_batch: number, logs: tf.Logs | undefined) => {
@@ -56,7 +54,12 @@ export async function replica(context: ReplicaContext, task: Task): Promise<Repl
   };
   await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
 
-  return { ...watch.result(batchSize), accuracy: testAccuracy(context, model, task), weights: flatWeights(model) };
+  return {
+    samplesPerSecond: watch.stepsPerSecond * batchSize,
+    summary: summarizeTraining(context),
+    accuracy: testAccuracy(context, model, task),
+    weights: flatWeights(model),
+  };
 }
 
 /** Each replica tests its share of the digits. All replicas get the same sum. */
@@ -75,14 +78,9 @@ class StopWatch {
   #begin = performance.now();
   #end = 0;
   #steps = 0;
-  #allReduceMillis = 0;
 
   constructor(warmUp: number) {
     this.#warmUp = warmUp;
-  }
-
-  addAllReduce(milliseconds: number): void {
-    this.#allReduceMillis += milliseconds;
   }
 
   endStep(): void {
@@ -93,14 +91,9 @@ class StopWatch {
     }
     this.#warmUp -= 1;
     this.#begin = this.#end;
-    this.#allReduceMillis = 0;
   }
 
-  result(batchSize: number): { samplesPerSecond: number; allReduceShare: number } {
-    const milliseconds = this.#end - this.#begin;
-    return {
-      samplesPerSecond: (this.#steps * batchSize * 1000) / milliseconds,
-      allReduceShare: this.#allReduceMillis / milliseconds,
-    };
+  get stepsPerSecond(): number {
+    return (this.#steps * 1000) / (this.#end - this.#begin);
   }
 }

@@ -30,15 +30,15 @@ export function summary(
   replicas = results.length,
 ): string {
   const [first] = results as readonly [ReplicaResult];
-  const { samplesPerSecond, accuracy } = first;
-  const allReduceShare = results.reduce((sum, result) => sum + result.allReduceShare, 0) / results.length;
+  const { samplesPerSecond, accuracy, summary: steps } = first;
   const table = new Table({ style: { head: [], border: [] }, colAligns: ['left', 'right'] });
   table.push(['parameters', first.weights.length.toLocaleString('en')], ['test accuracy', percent(accuracy)]);
   if (single) table.push(['one replica', rate(single.samplesPerSecond)]);
   table.push([replicas === 1 ? 'one replica' : `${replicas} replicas`, rate(samplesPerSecond)]);
   if (single) table.push(['speed-up', `${(samplesPerSecond / single.samplesPerSecond).toFixed(2)} x`]);
-  table.push(['all-reduce, of a step', percent(allReduceShare)]);
-  return table.toString();
+  if (!steps) return table.toString();
+  table.push(['exchange, of a step', percent(steps.exchange)], ['waiting, of a step', percent(steps.waiting)]);
+  return `${table}\n${steps.verdict}`;
 }
 
 function percent(part: number): string {
