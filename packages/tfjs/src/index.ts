@@ -1,8 +1,14 @@
 export { averageStatistics } from './average-statistics.js';
 export { broadcastWeights } from './broadcast-weights.js';
+export {
+  type DistributedCallbacks,
+  type DistributedCallbacksOptions,
+  distributedCallbacks,
+} from './distributed-callbacks.js';
 export { type DistributedOptimizerOptions, distributedOptimizer } from './distributed-optimizer.js';
 export type { GradientOptions } from './exchange.js';
 export { type ReduceGradientsOptions, reduceGradients, reduceGradientsSync } from './reduce-gradients.js';
 export { summarizeTraining } from './summarize-training.js';
 export type { TensorFlow, TfGradient, TfGradients, TfModel, TfOptimizer, TfTensor, TfVariable } from './tensorflow.js';
+export type { TfCallback, TfCallbackClasses, TfLogs, TfYieldEvery } from './tf-callbacks.js';
 export type { TrainingSummary } from './training-meter.js';

@@ -8,6 +8,9 @@ interface Inside {
   getConfig?(): Readonly<Record<string, unknown>>;
 }
 
+/** The scalar settings of an optimizer by name, such as the learning rate. */
+export type ScalarSettings = Readonly<Record<string, string | number | boolean>>;
+
 /** Class and scalar settings of an optimizer, as a text that is compared in each step. */
 export class OptimizerSettings {
   readonly #optimizer: Inside;
@@ -15,9 +18,12 @@ export class OptimizerSettings {
   #loads = 0;
   #text = '';
   #hash = hashOf('');
+  /** The text when all replicas had the same. */
+  #agreed: string;
 
   constructor(optimizer: TfOptimizer) {
     this.#optimizer = optimizer as Inside;
+    this.#agreed = this.text;
   }
 
   /** Records that `setWeights` was called. */
@@ -32,9 +38,33 @@ export class OptimizerSettings {
   get text(): string {
     const optimizer = this.#optimizer;
     const name = optimizer.getClassName?.() ?? optimizer.constructor.name;
-    const scalars = Object.entries(optimizer.getConfig?.() ?? {}).filter(([, value]) => typeof value !== 'object');
     const loads = this.#loads === 0 ? '' : ` (setWeights calls: ${this.#loads})`;
-    return `${name} ${JSON.stringify(Object.fromEntries(scalars))}${loads}`;
+    return `${name} ${JSON.stringify(this.#scalars)}${loads}`;
+  }
+
+  /** The settings if they have changed since all replicas had the same. */
+  get changed(): ScalarSettings | undefined {
+    return this.text === this.#agreed ? undefined : this.#scalars;
+  }
+
+  /** Records that all replicas have the settings whose hash was read last. */
+  noteAgreed(): void {
+    this.#agreed = this.#text;
+  }
+
+  /** Changes settings, by the setters of the optimizer if it has any. */
+  assign(settings: ScalarSettings): void {
+    const optimizer = this.#optimizer as Record<string, unknown>;
+    for (const [name, value] of Object.entries(settings)) {
+      const setter = optimizer[`set${name.charAt(0).toUpperCase()}${name.slice(1)}`];
+      if (typeof setter === 'function') setter.call(optimizer, value);
+      else if (name in optimizer) optimizer[name] = value;
+    }
+  }
+
+  get #scalars(): ScalarSettings {
+    const config = Object.entries(this.#optimizer.getConfig?.() ?? {});
+    return Object.fromEntries(config.filter(([, value]) => typeof value !== 'object')) as ScalarSettings;
   }
 
   get hash(): number {

@@ -11,6 +11,12 @@ export interface BatchLogs {
 export interface PresentStep {
   /** The object that the callbacks got; undefined without callbacks, and between two steps. */
   logs: BatchLogs | undefined;
+  /** Whether this replica wants to end the training. Travels with the gradients of each step. */
+  wantsStop: boolean;
+  /** Whether any replica wants to end the training, as of the latest step that all have made. */
+  stops: boolean;
+  /** Whether all replicas take over settings of the optimizer that one of them has changed. */
+  sharesSettings: boolean;
 }
 
 // Kept as long as the context of the replica.
@@ -18,7 +24,7 @@ const presentSteps = new WeakMap<ReplicaInfo, PresentStep>();
 
 /** The present step of this replica. */
 export function presentStepOf(context: ReplicaInfo): PresentStep {
-  const known = presentSteps.get(context) ?? { logs: undefined };
+  const known = presentSteps.get(context) ?? { logs: undefined, wantsStop: false, stops: false, sharesSettings: false };
   presentSteps.set(context, known);
   return known;
 }

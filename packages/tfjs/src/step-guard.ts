@@ -7,7 +7,8 @@ import { combined, stepsBetweenFingerprints, sumOf } from './fingerprint.js';
 import { firstNonFinite } from './finite.js';
 import type { GradientMemory } from './gradient-memory.js';
 import { type OptimizerSettings, stateOf } from './optimizer-state.js';
-import { mixed } from './same-variables.js';
+import { type PresentStep, presentStepOf } from './present-step.js';
+import { mixed, whichAreEqual } from './same-variables.js';
 import type { TensorFlow, TfOptimizer } from './tensorflow.js';
 import { gatherValues, oddReplicas } from './values-of-all.js';
 
@@ -32,10 +33,11 @@ const places = {
   list: 2,
   settings: 2 + equalWidth(listBits),
   fingerprint: 2 + equalWidth(listBits) + equalWidth(hashBits),
+  stop: 2 + equalWidth(listBits) + 2 * equalWidth(hashBits),
 } as const;
 
 /** How many numbers the guard adds to each step. */
-export const guardWidth = places.fingerprint + equalWidth(hashBits);
+export const guardWidth = places.stop + 1;
 
 /** A variable whose elements are compared, and their sum. */
 interface Print {
@@ -49,11 +51,13 @@ interface Print {
  * are, in each step, the list of variables and the class and scalar settings of the optimizer; in
  * the first step and after `setWeights`, its state; every few steps, the variables. All replicas
  * find a difference in the same step, before they change any variable, and only then exchange what
- * an error needs. The guard also names the first replica whose gradients contain NaN or infinity.
+ * an error needs. The guard also names the first replica whose gradients contain NaN or infinity,
+ * and carries the wish of a replica to end the training.
  */
 export class StepGuard {
   readonly #info: ReplicaInfo;
   readonly #optimizer: GuardedOptimizer | undefined;
+  readonly #present: PresentStep;
   readonly #warned = new Set<string>();
   /** The number of the present step, from 1. */
   #step = 1;
@@ -67,6 +71,7 @@ export class StepGuard {
   constructor(info: ReplicaInfo, optimizer?: GuardedOptimizer) {
     this.#info = info;
     this.#optimizer = optimizer;
+    this.#present = presentStepOf(info);
   }
 
   /** Records that the present step has been made. */
@@ -84,6 +89,7 @@ export class StepGuard {
     numbers[at + places.nonFinite] = index < 0 ? 0 : 1;
     writeEqual(numbers, at + places.list, list.number, listBits);
     writeEqual(numbers, at + places.settings, this.#optimizer?.settings.hash ?? 0, hashBits);
+    numbers[at + places.stop] = this.#present.wantsStop ? 1 : 0;
     if (!this.#prints) return;
     numbers[at + places.hasFingerprint] = 1;
     writeEqual(numbers, at + places.fingerprint, combined(this.#prints.map(({ sum }) => sum)), hashBits);
@@ -96,7 +102,9 @@ export class StepGuard {
   *check(means: Float32Array, at: number): Exchange<void> {
     const replicas = this.#info.numReplicasInSync;
     if (!wereEqual(means, at + places.list, listBits, replicas)) yield* this.#throwMixed();
-    if (!wereEqual(means, at + places.settings, hashBits, replicas)) yield* this.#tellSettings();
+    if (!wereEqual(means, at + places.settings, hashBits, replicas)) yield* this.#resolveSettings();
+    else this.#optimizer?.settings.noteAgreed();
+    if ((means[at + places.stop] as number) > 0) this.#present.stops = true;
     // If the variables of some replicas are not in the CPU's memory, there is nothing to compare.
     const haveAll = (means[at + places.hasFingerprint] as number) > 1 - 1 / (2 * replicas);
     if (haveAll && !wereEqual(means, at + places.fingerprint, hashBits, replicas)) yield* this.#tellVariables();
@@ -122,6 +130,20 @@ export class StepGuard {
     const [rank = 0] = oddReplicas(lists.map((list) => String(list.number)));
     const texts = lists.map(({ names }, replica) => `replica ${replica} steps ${shortened(names)}`).join(', ');
     throw mixed(`replicas make steps of different trainings at the same time: ${texts}`, rank);
+  }
+
+  /** Takes over settings that a callback of one replica has changed, or reports the difference. */
+  *#resolveSettings(): Exchange<void> {
+    const { settings } = this.#optimizer as GuardedOptimizer;
+    const { sharesSettings } = this.#present;
+    const all = yield* gatherValues({ sharesSettings, changed: settings.changed ?? null }, this.#info);
+    const changed = all.find((replica) => replica.changed !== null)?.changed;
+    if (changed && all.every((replica) => replica.sharesSettings)) {
+      settings.assign(changed);
+      const [areEqual] = yield* whichAreEqual([settings.hash]);
+      if (areEqual) return settings.noteAgreed();
+    }
+    yield* this.#tellSettings();
   }
 
   *#tellSettings(): Exchange<void> {

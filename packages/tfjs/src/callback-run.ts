@@ -1,0 +1,204 @@
+import { type CollError, InvalidArgumentError } from '@coll/core';
+import { type CommonMetrics, commonMetrics, type OwnMetrics } from './common-metrics.js';
+import { type AsyncReducer, type Exchange, exchange, type ReplicaInfo } from './exchange.js';
+import { type PresentStep, presentStepOf } from './present-step.js';
+import { readLogs, type TfCallback, type TfLogs } from './tf-callbacks.js';
+
+/** How callbacks of several replicas are called. */
+export interface CallbackSettings {
+  /** The callbacks of this replica, in order. */
+  readonly callbacks: readonly TfCallback[];
+  /** Whether a callback gets numbers instead of tensors. */
+  readonly isPlain: (callback: TfCallback) => boolean;
+  readonly batchLogs: 'local' | 'mean';
+  readonly validationRows: number | undefined;
+  readonly maxSeconds: number;
+  readonly timeoutSeconds: number | undefined;
+}
+
+type StepMethod = 'onEpochBegin' | 'onEpochEnd' | 'onBatchBegin' | 'onBatchEnd';
+
+/** One training of one replica, as its callbacks see it. */
+export class CallbackRun {
+  readonly #context: ReplicaInfo & AsyncReducer;
+  readonly #settings: CallbackSettings;
+  readonly #present: PresentStep;
+  readonly #means = new RunningMeans();
+  #model: { stopTraining?: boolean } | undefined;
+  /** Whether TensorFlow.js makes the calls, which then also computes the metrics of epochs. */
+  #isFit = false;
+  #beginning = performance.now();
+  /** Rows of this replica in the present epoch; undefined if not known. */
+  #rows: number | undefined;
+
+  constructor(context: ReplicaInfo & AsyncReducer, settings: CallbackSettings) {
+    this.#context = context;
+    this.#settings = settings;
+    this.#present = presentStepOf(context);
+  }
+
+  /** Whether all replicas end the training now. Setting it expresses the wish of this replica. */
+  get stopTraining(): boolean {
+    return this.#present.stops;
+  }
+
+  set stopTraining(stop: boolean) {
+    if (this.#isAlone) this.#present.stops = stop;
+    else this.#present.wantsStop = stop;
+  }
+
+  setModel(model: object): void {
+    this.#model = model;
+    for (const callback of this.#settings.callbacks) callback.setModel?.(model);
+  }
+
+  setParams(params: object): void {
+    this.#isFit = true;
+    for (const callback of this.#settings.callbacks) callback.setParams?.(params);
+  }
+
+  async onTrainBegin(logs: TfLogs): Promise<void> {
+    this.#beginning = performance.now();
+    Object.assign(this.#present, { logs: undefined, wantsStop: false, stops: false, sharesSettings: true });
+    for (const callback of this.#settings.callbacks) await callback.onTrainBegin?.(await readLogs(logs));
+    // `fit` forgets stops that a callback asks for before the first epoch.
+    if (this.#model) this.#model.stopTraining = false;
+  }
+
+  async onTrainEnd(logs: TfLogs): Promise<void> {
+    Object.assign(this.#present, { logs: undefined, wantsStop: false, sharesSettings: false });
+    for (const callback of this.#settings.callbacks) await callback.onTrainEnd?.(await readLogs(logs));
+  }
+
+  async onEpochBegin(epoch: number, logs: TfLogs): Promise<void> {
+    this.#rows = undefined;
+    this.#means.restart();
+    await this.#callAll('onEpochBegin', epoch, logs);
+  }
+
+  async onBatchBegin(batch: number, logs: TfLogs): Promise<void> {
+    this.#present.logs = logs as { size?: number };
+    await this.#callAll('onBatchBegin', batch, logs);
+  }
+
+  async onBatchEnd(batch: number, logs: TfLogs): Promise<void> {
+    const size = (logs['size'] ?? this.#present.logs?.size) as number | undefined;
+    this.#present.logs = undefined;
+    if (size !== undefined) this.#rows = (this.#rows ?? 0) + size;
+    if (!this.#isFit) this.#means.add(metricsOf(await readLogs(logs)), size);
+    if (this.#settings.batchLogs === 'mean') await this.#average(`batch ${batch}`, logs, size);
+    await this.#callAll('onBatchEnd', batch, logs);
+    this.#endIfAllStop();
+  }
+
+  async onEpochEnd(epoch: number, logs: TfLogs): Promise<void> {
+    if (!this.#isFit) this.#means.complete(logs);
+    const { stops = false } = (await this.#average(`epoch ${epoch}`, logs, this.#rows)) ?? {};
+    await this.#callAll('onEpochEnd', epoch, logs);
+    if (stops) this.#present.stops = true;
+    else if (!this.#present.stops) await this.#agreeOnStop();
+    this.#endIfAllStop();
+  }
+
+  get #isAlone(): boolean {
+    return this.#context.numReplicasInSync === 1;
+  }
+
+  async #callAll(method: StepMethod, index: number, logs: TfLogs): Promise<void> {
+    this.#noteWish();
+    for (const callback of this.#settings.callbacks) {
+      if (!callback[method]) continue;
+      if (this.#settings.isPlain(callback)) await readLogs(logs);
+      await callback[method](index, logs as Record<string, number>);
+    }
+    this.#noteWish();
+  }
+
+  /**
+   * Takes back a stop that the program asked for, until all replicas know of it. If not, this
+   * replica would end while the others wait for it.
+   */
+  #noteWish(): void {
+    if (performance.now() - this.#beginning > 1000 * this.#settings.maxSeconds) this.stopTraining = true;
+    if (this.#present.stops || !this.#model?.stopTraining) return;
+    this.#model.stopTraining = false;
+    this.stopTraining = true;
+  }
+
+  #endIfAllStop(): void {
+    if (this.#present.stops && this.#model) this.#model.stopTraining = true;
+  }
+
+  /** Replaces the metrics in logs by those of all replicas. Returns undefined for a single replica. */
+  async #average(of: string, logs: TfLogs, rows: number | undefined): Promise<CommonMetrics | undefined> {
+    const metrics = metricsOf(await readLogs(logs));
+    if (this.#isAlone) return undefined;
+    const { validationRows } = this.#settings;
+    const own: OwnMetrics = { of, metrics, rows, validationRows, wantsStop: this.#present.wantsStop };
+    const common = await this.#exchange(commonMetrics(own, this.#context));
+    Object.assign(logs, common.metrics);
+    return common;
+  }
+
+  /** Ends the training if a callback of any replica asked for it at the end of the epoch. */
+  async #agreeOnStop(): Promise<void> {
+    if (this.#isAlone) return;
+    const wish = Uint8Array.of(this.#present.wantsStop ? 1 : 0);
+    await this.#exchange(maximum(wish));
+    this.#present.stops = wish[0] !== 0;
+  }
+
+  #exchange<Result>(steps: Exchange<Result>): Promise<Result> {
+    const { timeoutSeconds } = this.#settings;
+    return exchange(steps, explaining(this.#context), { timeoutSeconds });
+  }
+}
+
+function* maximum(values: Uint8Array): Exchange<void> {
+  yield { op: 'max', values: [values], into: [values] };
+}
+
+/** The numbers in logs that are metrics. */
+function metricsOf(logs: Readonly<Record<string, number>>): Record<string, number> {
+  const isMetric = ([name, value]: [string, unknown]) =>
+    typeof value === 'number' && name !== 'size' && name !== 'batch';
+  return Object.fromEntries(Object.entries(logs).filter(isMetric));
+}
+
+/** Means of the metrics of batches, weighted by their size. */
+class RunningMeans {
+  readonly #sums = new Map<string, { sum: number; weight: number }>();
+
+  restart(): void {
+    this.#sums.clear();
+  }
+
+  add(metrics: Readonly<Record<string, number>>, size = 1): void {
+    if (size === 0) return;
+    for (const [name, value] of Object.entries(metrics)) {
+      const { sum, weight } = this.#sums.get(name) ?? { sum: 0, weight: 0 };
+      this.#sums.set(name, { sum: sum + value * size, weight: weight + size });
+    }
+  }
+
+  /** Adds the means that logs do not have. */
+  complete(logs: TfLogs): void {
+    for (const [name, { sum, weight }] of this.#sums) logs[name] ??= sum / weight;
+  }
+}
+
+/** All-reduces whose errors say what to do if replicas make different numbers of steps. */
+function explaining(context: AsyncReducer): AsyncReducer {
+  const allReduce = async (...call: Parameters<AsyncReducer['allReduce']>) => {
+    try {
+      return await context.allReduce(...call);
+    } catch (error) {
+      const { code, message, rank } = error as Partial<CollError>;
+      if (code !== 'ERR_COLL_MISMATCH') throw error;
+      const advice =
+        'all replicas must make the same number of steps in each epoch, and all must use distributedCallbacks';
+      throw new InvalidArgumentError('ERR_COLL_MISMATCH', `${message}; ${advice}`, { rank, cause: error });
+    }
+  };
+  return { allReduce } as AsyncReducer;
+}
