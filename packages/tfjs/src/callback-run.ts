@@ -10,6 +10,10 @@ export interface CallbackSettings {
   readonly callbacks: readonly TfCallback[];
   /** Whether a callback gets numbers instead of tensors. */
   readonly isPlain: (callback: TfCallback) => boolean;
+  /** Averages moving statistics of the model over all replicas. */
+  readonly averageStatistics: (model: object) => void;
+  /** Calls a function before each validation of the model. */
+  readonly beforeValidation: (model: object, prepare: () => void) => void;
   readonly batchLogs: 'local' | 'mean';
   readonly validationRows: number | undefined;
   readonly maxSeconds: number;
@@ -24,6 +28,8 @@ export class CallbackRun {
   readonly #settings: CallbackSettings;
   readonly #present: PresentStep;
   readonly #means = new RunningMeans();
+  /** Whether `fit` may validate now, so that all replicas do, and none of them has. */
+  #mayValidate = false;
   #model: { stopTraining?: boolean } | undefined;
   /** Whether TensorFlow.js makes the calls, which then also computes the metrics of epochs. */
   #isFit = false;
@@ -49,6 +55,10 @@ export class CallbackRun {
 
   setModel(model: object): void {
     this.#model = model;
+    this.#settings.beforeValidation(model, () => {
+      if (this.#mayValidate && !this.#isAlone) this.#settings.averageStatistics(model);
+      this.#mayValidate = false;
+    });
     for (const callback of this.#settings.callbacks) callback.setModel?.(model);
   }
 
@@ -79,19 +89,25 @@ export class CallbackRun {
   async onBatchBegin(batch: number, logs: TfLogs): Promise<void> {
     this.#present.logs = logs as { size?: number };
     await this.#callAll('onBatchBegin', batch, logs);
+    // In the last step of an epoch, `fit` validates before it ends the step.
+    this.#mayValidate = this.#isFit;
   }
 
   async onBatchEnd(batch: number, logs: TfLogs): Promise<void> {
     const size = (logs['size'] ?? this.#present.logs?.size) as number | undefined;
     this.#present.logs = undefined;
+    this.#mayValidate = false;
     if (size !== undefined) this.#rows = (this.#rows ?? 0) + size;
     if (!this.#isFit) this.#means.add(metricsOf(await readLogs(logs)), size);
     if (this.#settings.batchLogs === 'mean') await this.#average(`batch ${batch}`, logs, size);
     await this.#callAll('onBatchEnd', batch, logs);
     this.#endIfAllStop();
+    // `fitDataset` validates after the last step.
+    this.#mayValidate = this.#isFit;
   }
 
   async onEpochEnd(epoch: number, logs: TfLogs): Promise<void> {
+    this.#mayValidate = false;
     if (!this.#isFit) this.#means.complete(logs);
     const { stops = false } = (await this.#average(`epoch ${epoch}`, logs, this.#rows)) ?? {};
     await this.#callAll('onEpochEnd', epoch, logs);

@@ -91,7 +91,6 @@ describe('distributedCallbacks', () => {
     ['stop in a batch', ['batch 0', 'batch 1', 'epoch 0']],
     ['stop in the last batch', ['batch 0', 'batch 1', 'batch 2', 'epoch 0']],
     ['stop in an epoch', [0, 1].flatMap((epoch) => ['batch 0', 'batch 1', 'batch 2', `epoch ${epoch}`])],
-    ['time limit', ['batch 0', 'batch 1', 'epoch 0']],
   ] as const)('ends all replicas after the same step if one wants a %s', (name, steps) => {
     for (const { [name]: stopped } of [first, second]) {
       expect(stopped.steps).toEqual(steps);
@@ -128,6 +127,12 @@ describe('distributedCallbacks', () => {
       expect(fitDataset.history['loss']?.length).toBe(2);
       expect(fitDataset.weights).toEqual(first.fitDataset.weights);
     }
+  });
+
+  it('averages moving statistics before validation', () => {
+    const [some, others] = [first['moving statistics'], second['moving statistics']];
+    expect(others).toEqual(some);
+    expect(some.weights.every(Number.isFinite)).toBe(true);
   });
 
   it('works in a loop of its own, which reads stopTraining', () => {

@@ -1,10 +1,11 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
+import { averageStatistics } from './average-statistics.js';
 import { CallbackRun } from './callback-run.js';
 import type { ReplicaInfo } from './exchange.js';
 import { requireContext } from './same-variables.js';
-import { requireTensorFlow, type TensorFlow } from './tensorflow.js';
+import { requireTensorFlow, type TensorFlow, type TfModel } from './tensorflow.js';
 import {
   baseCallback,
   callbackList,
@@ -14,6 +15,7 @@ import {
   type TfLogs,
   type TfYieldEvery,
 } from './tf-callbacks.js';
+import { beforeValidation } from './validation-statistics.js';
 
 /** How the callbacks of several replicas are called. */
 export interface DistributedCallbacksOptions {
@@ -81,7 +83,8 @@ export interface DistributedCallbacks {
  *
  * Metrics of an epoch are means over all replicas, weighted by their rows, before any callback sees
  * them; `history` contains these means. Metrics of validation are not averaged, because all replicas
- * validate on the same data, unless the option `validationRows` is given.
+ * validate on the same data, unless the option `validationRows` is given. Before `fit` validates, moving
+ * statistics, such as those of batch normalisation, are averaged as by `averageStatistics`.
  *
  * If a callback of any replica sets `model.stopTraining`, or `maxSeconds` are over, all replicas end
  * the training after the same step: at the end of the epoch if it was set there, and after the next
@@ -121,7 +124,7 @@ export interface DistributedCallbacks {
 export function distributedCallbacks(
   tf: TensorFlow & TfCallbackClasses,
   callbacks: TfCallback | readonly TfCallback[],
-  context: ReplicaInfo & Pick<ReplicaContext, 'allReduce'>,
+  context: ReplicaInfo & Pick<ReplicaContext, 'allReduce' | 'allReduceSync'>,
   options?: DistributedCallbacksOptions,
 ): DistributedCallbacks {
   requireTensorFlow(tf, 'distributedCallbacks');
@@ -132,6 +135,8 @@ export function distributedCallbacks(
   const run = new CallbackRun(context, {
     // `fit` without callbacks yields, too.
     callbacks: callbackList(tf, all.length === 0 ? [{}] : all, yieldEvery),
+    averageStatistics: (model) => averageStatistics(tf, model as TfModel, context),
+    beforeValidation: (model, prepare) => beforeValidation(tf, model, prepare),
     isPlain: (callback) => isPlain(tf, callback),
     batchLogs,
     validationRows: given.validationRows,
