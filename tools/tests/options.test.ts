@@ -16,7 +16,7 @@ import * as rendezvous from '@coll/rendezvous';
 import { RingAllReduce, ringAlgorithm } from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as testing from '@coll/testing';
-import { distributedOptimizer, reduceGradients, reduceGradientsSync } from '@coll/tfjs';
+import { distributedCallbacks, distributedOptimizer, reduceGradients, reduceGradientsSync } from '@coll/tfjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memberCalls } from './member-calls.ts';
 import { publicCalls } from './public-calls.ts';
@@ -260,6 +260,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
     call: withLast(reduceGradients, 'tfjs: reduceGradients'),
     blocking: withLast(reduceGradientsSync, 'tfjs: reduceGradientsSync'),
   },
+  distributedCallbacks: { call: withLast(distributedCallbacks, 'tfjs: distributedCallbacks') },
   distributedOptimizer: { call: withLast(distributedOptimizer, 'tfjs: distributedOptimizer') },
   // The methods check options first, so they need no GPU.
   fromPointer: { call: (memory) => Gpu.prototype.fromPointer(memory) },

@@ -188,6 +188,7 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'strategy: MirroredStrategy.extended.broadcastTo': () => [1, [...devices]],
   'tfjs: averageStatistics': () => [tf(), { weights: [{ read: weight }] }, strategy.getReplicaContext()],
   'tfjs: broadcastWeights': () => [tf(), [weight()], strategy.getReplicaContext(), 0],
+  'tfjs: distributedCallbacks': () => [tf(), [{}], strategy.getReplicaContext(), { maxSeconds: 1 }],
   'tfjs: distributedOptimizer': () => [
     tf(),
     { computeGradients: () => {}, applyGradients: () => {} },
