@@ -16,7 +16,7 @@ import * as rendezvous from '@coll/rendezvous';
 import { RingAllReduce, ringAlgorithm } from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as testing from '@coll/testing';
-import { distributedCallbacks, distributedOptimizer, reduceGradients, reduceGradientsSync } from '@coll/tfjs';
+import { distributedCallbacks, distributedOptimizer, reduceGradients, reduceGradientsSync, shareOf } from '@coll/tfjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memberCalls } from './member-calls.ts';
 import { publicCalls } from './public-calls.ts';
@@ -261,6 +261,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
     blocking: withLast(reduceGradientsSync, 'tfjs: reduceGradientsSync'),
   },
   distributedCallbacks: { call: withLast(distributedCallbacks, 'tfjs: distributedCallbacks') },
+  shareOf: { call: withLast(shareOf, 'tfjs: shareOf') },
   distributedOptimizer: { call: withLast(distributedOptimizer, 'tfjs: distributedOptimizer') },
   // The methods check options first, so they need no GPU.
   fromPointer: { call: (memory) => Gpu.prototype.fromPointer(memory) },

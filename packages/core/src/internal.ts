@@ -40,7 +40,7 @@ export { type Batch, type DenseBatch, isDense, perReplica, type ValueLists } fro
 export { combineHere, combineOnDevices, isDirect } from './replicas/combine-here.js';
 export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
-export { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './replicas/run-note.js';
+export { leaveRunNote, logRunNotes, type RunNote, runOf, silenceRunNote, takeRunNote } from './replicas/run-note.js';
 export { Arena } from './runtime/arena.js';
 export { optionsAt, partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './runtime/call-options.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';

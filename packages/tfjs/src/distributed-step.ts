@@ -4,6 +4,7 @@ import { type AgreedList, AgreedLists } from './agreed-lists.js';
 import { broadcastVariables } from './broadcast-weights.js';
 import { isOfEmptyPart } from './empty-part.js';
 import { type Exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
+import { checkedFit, type FitArguments, type PaddedFit, requireOwnRows } from './fit-call.js';
 import { gradientsByVariable, isList, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
@@ -26,6 +27,7 @@ import {
   variableNamed,
 } from './tensorflow.js';
 import { metered } from './training-meter.js';
+import { givenSharesOf, requireEvenShares } from './uneven-shares.js';
 import type { ModelListener } from './watched-models.js';
 
 /** How a distributed optimizer steps. */
@@ -84,6 +86,18 @@ export class DistributedStep implements ModelListener {
     this.#models.add(model);
   }
 
+  checkFit(x: unknown, y: unknown, args: FitArguments): PaddedFit | undefined {
+    return checkedFit(x, y, args, this.#context);
+  }
+
+  ownRowsOf(rows: number): number {
+    const { areUneven } = givenSharesOf(this.#context);
+    const own = this.#present.logs?.size ?? (areUneven ? this.#options.samples?.() : undefined);
+    if (own === undefined) requireEvenShares(this.#context);
+    else requireOwnRows(own, rows);
+    return own ?? rows;
+  }
+
   withSamples<Result>(samples: number, step: () => Result): Result {
     this.#samplesOfFit = samples;
     try {
@@ -139,9 +153,14 @@ export class DistributedStep implements ModelListener {
     }
   }
 
-  /** Samples of the batch in `fit`; in other steps what the program gives, if it does. */
+  /**
+   * Samples of the batch in `fit`; in other steps what the program gives, if it does.
+   * @throws ValueError if it does not, and shares have unequal numbers of rows
+   */
   #samplesOfStep(): number | undefined {
-    return this.#samplesOfFit ?? this.#options.samples?.() ?? this.#present.logs?.size;
+    const samples = this.#samplesOfFit ?? this.#options.samples?.() ?? this.#present.logs?.size;
+    if (samples === undefined) requireEvenShares(this.#context);
+    return samples;
   }
 
   /** A step with gradients by name, which may be those of variables that had none before. */

@@ -4,9 +4,12 @@ export function hashOf(text: string): number {
 }
 
 /** Computes a 53-bit hash of the bits of an array. */
-export function hashOfBits({ buffer, byteOffset, length }: Float32Array): number {
-  const bits = new Int32Array(buffer, byteOffset, length);
-  return hashOfNumbers(length, (at) => bits[at] as number);
+export function hashOfBits({ buffer, byteOffset, byteLength }: ArrayBufferView): number {
+  const isWords = byteOffset % 4 === 0 && byteLength % 4 === 0;
+  const bits = isWords
+    ? new Int32Array(buffer, byteOffset, byteLength / 4)
+    : new Uint8Array(buffer, byteOffset, byteLength);
+  return hashOfNumbers(bits.length, (at) => bits[at] as number);
 }
 
 function hashOfNumbers(count: number, numberAt: (at: number) => number): number {

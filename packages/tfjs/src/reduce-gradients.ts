@@ -14,6 +14,7 @@ import { gradientsByVariable, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas } from './gradient-mean.js';
 import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
 import { noteDistributedStep, watchPlainOptimizers } from './plain-optimizers.js';
+import { presentStepOf } from './present-step.js';
 import { requireContext } from './same-variables.js';
 import { StepGuard } from './step-guard.js';
 import {
@@ -26,6 +27,7 @@ import {
   trainableVariables,
 } from './tensorflow.js';
 import { metered } from './training-meter.js';
+import { requireEvenShares } from './uneven-shares.js';
 
 /** How gradients are averaged, and the variables that may have gradients. */
 export interface ReduceGradientsOptions extends GradientOptions {
@@ -34,6 +36,11 @@ export interface ReduceGradientsOptions extends GradientOptions {
    * trainable variables of `tf`.
    */
   readonly variables?: readonly TfVariable[];
+  /**
+   * Samples that the gradients are the mean of, with which they are weighted. Default: the `size`
+   * given to `onBatchBegin` of `distributedCallbacks`, else the same number on all replicas.
+   */
+  readonly samples?: number | undefined;
 }
 
 const reduceGradientsOptions = knownOptions<ReduceGradientsOptions>('reduceGradients', {
@@ -41,6 +48,7 @@ const reduceGradientsOptions = knownOptions<ReduceGradientsOptions>('reduceGradi
   timeoutSeconds: true,
   onAllReduce: true,
   variables: true,
+  samples: true,
 });
 
 type NamedGradients<T> = Readonly<Record<string, T>>;
@@ -85,20 +93,24 @@ export async function reduceGradients<T extends TfTensor>(
   context: ReplicaInfo & AsyncReducer,
   options?: ReduceGradientsOptions,
 ): Promise<Record<string, T>> {
-  const { variables: candidates, ...given } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
+  const {
+    variables: candidates,
+    samples,
+    ...given
+  } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
   if (context.numReplicasInSync === 1) return { ...gradients };
   watchPlainOptimizers(tf);
   const { timeoutSeconds } = given;
   const averaging = metered(given, context);
   const { lists, guard } = agreedOf(context);
   for (;;) {
-    const list = await exchange(listOf(tf, gradients, lists, candidates), context, { timeoutSeconds });
+    const list = await exchange(listOf(tf, gradients, lists, { candidates, samples }), context, { timeoutSeconds });
     const { own, newcomers } = sortedOut(tf, gradients, list);
     const memory = await lastingMemoryOf(list.variables, own);
-    const step = { list, gradients: memory, samples: undefined, newcomers };
+    const step = { list, gradients: memory, samples, newcomers };
     const averaged = await exchange(meanOverReplicas(step, guard), context, averaging);
     if (averaged !== 'newcomers') return takeOver(tf, list.variables, own, averaged);
-    await exchange(learn(tf, gradients, lists), context, { timeoutSeconds });
+    await exchange(learn(tf, gradients, lists, samples), context, { timeoutSeconds });
   }
 }
 
@@ -128,7 +140,11 @@ export function reduceGradientsSync<T extends TfTensor>(
   context: ReplicaInfo & SyncReducer,
   options?: ReduceGradientsOptions,
 ): Record<string, T> {
-  const { variables: candidates, ...given } = checkedOptions({
+  const {
+    variables: candidates,
+    samples,
+    ...given
+  } = checkedOptions({
     tf,
     gradients,
     context,
@@ -141,13 +157,13 @@ export function reduceGradientsSync<T extends TfTensor>(
   const averaging = metered(given, context);
   const { lists, guard } = agreedOf(context);
   for (;;) {
-    const list = exchangeSync(listOf(tf, gradients, lists, candidates), context, { timeoutSeconds });
+    const list = exchangeSync(listOf(tf, gradients, lists, { candidates, samples }), context, { timeoutSeconds });
     const { own, newcomers } = sortedOut(tf, gradients, list);
     const memory = memoryOf(tf, list.variables, own, true);
-    const step = { list, gradients: memory, samples: undefined, newcomers };
+    const step = { list, gradients: memory, samples, newcomers };
     const averaged = exchangeSync(meanOverReplicas(step, guard), context, averaging);
     if (averaged !== 'newcomers') return takeOver(tf, list.variables, own, averaged);
-    exchangeSync(learn(tf, gradients, lists), context, { timeoutSeconds });
+    exchangeSync(learn(tf, gradients, lists, samples), context, { timeoutSeconds });
   }
 }
 
@@ -156,18 +172,26 @@ function* listOf(
   tf: TensorFlow,
   gradients: NamedGradients<TfTensor>,
   lists: AgreedLists,
-  candidates: readonly TfVariable[] | undefined,
+  {
+    candidates,
+    samples,
+  }: { readonly candidates: readonly TfVariable[] | undefined; readonly samples: number | undefined },
 ): Exchange<AgreedList> {
   const named = gradientsByVariable(tf, gradients);
-  if (candidates) return yield* lists.given([...new Set([...candidates, ...named.keys()])], undefined);
-  if (!lists.open) yield* learn(tf, gradients, lists);
+  if (candidates) return yield* lists.given([...new Set([...candidates, ...named.keys()])], samples);
+  if (!lists.open) yield* learn(tf, gradients, lists, samples);
   return lists.open as AgreedList;
 }
 
 /** Adds the variables that have a gradient on any replica to the open list. */
-function* learn(tf: TensorFlow, gradients: NamedGradients<TfTensor>, lists: AgreedLists): Exchange<void> {
+function* learn(
+  tf: TensorFlow,
+  gradients: NamedGradients<TfTensor>,
+  lists: AgreedLists,
+  samples: number | undefined,
+): Exchange<void> {
   const withGradient = new Set(gradientsByVariable(tf, gradients).keys());
-  yield* lists.learn([...new Set([...trainableVariables(tf), ...withGradient])], withGradient, undefined);
+  yield* lists.learn([...new Set([...trainableVariables(tf), ...withGradient])], withGradient, samples);
 }
 
 /** The gradients of the list's variables, and how many others there are. */
@@ -199,7 +223,11 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
   }
   const given = optionsOf(options, '{ timeoutSeconds: 60 }', reduceGradientsOptions);
   if (given.variables !== undefined) requireVariables(given.variables, operation);
-  return given;
+  const { numReplicasInSync: replicas } = context as ReplicaInfo;
+  if (replicas === 1) return given;
+  const samples = given.samples ?? presentStepOf(context as ReplicaInfo).logs?.size;
+  if (samples === undefined) requireEvenShares(context as ReplicaInfo);
+  return { ...given, samples };
 }
 
 function agreedOf(context: ReplicaInfo): Agreed {

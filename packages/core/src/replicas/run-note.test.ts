@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { setLogSink } from '../support/logger.js';
-import { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './run-note.js';
+import { leaveRunNote, logRunNotes, type RunNote, runOf, silenceRunNote, takeRunNote } from './run-note.js';
 
 const lines: string[] = [];
 beforeEach(() => {
@@ -30,6 +30,14 @@ describe('the note of a run', () => {
     leaveRunNote(replica, () => about('this'));
     expect(takeRunNote(replica)).toEqual(about('this'));
   });
+});
+
+it('each run of a replica has an object of its own', () => {
+  const replica = {};
+  const first = runOf(replica);
+  expect(runOf(replica)).toBe(first);
+  takeRunNote(replica);
+  expect(runOf(replica)).not.toBe(first);
 });
 
 describe('the notes of replicas', () => {

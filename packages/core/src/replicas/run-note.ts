@@ -27,8 +27,19 @@ export function silenceRunNote(replica: object): boolean {
   return true;
 }
 
+// By the context of the replica, which may have several runs.
+const runs = new WeakMap<object, object>();
+
+/** An object that stands for the present run of a replica, for what is kept no longer than the run. */
+export function runOf(replica: object): object {
+  const known = runs.get(replica) ?? {};
+  runs.set(replica, known);
+  return known;
+}
+
 /** The note of a run that has ended. The next run begins without one. */
 export function takeRunNote(replica: object): RunNote | undefined {
+  runs.delete(replica);
   const note = notes.get(replica);
   notes.delete(replica);
   return note === silent ? undefined : note;

@@ -1,0 +1,95 @@
+import { type Tensor, tensor } from '@coll/core';
+import type { ReplicaContext } from '@coll/strategy';
+import type { ReplicaInfo } from './exchange.js';
+import { rowsOfText, textOfRows } from './rows-as-text.js';
+import { type Elements, type Form, isTyped, type Nesting, type Table, type Tables, tablesOf } from './tables.js';
+
+type Broadcaster = ReplicaInfo & Pick<ReplicaContext, 'broadcastSync'>;
+
+/** What describes the bytes of tables. */
+interface Header {
+  readonly nesting: Nesting;
+  readonly rows: number;
+  readonly tables: readonly { readonly form: Form; readonly type: TypeName | undefined; readonly bytes: number }[];
+}
+
+const types = {
+  ...{ Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array },
+  ...{ Float32Array, Float64Array, BigInt64Array, BigUint64Array },
+} as const;
+
+type TypeName = keyof typeof types;
+
+/** Typed arrays begin at multiples of their largest element. */
+const alignment = 8;
+
+/** The tables of the data of replica `root`, on all replicas. @throws ValueError, on the root, for its data */
+export function broadcastTables(data: unknown, context: Broadcaster, root: number): Tables {
+  const isRoot = context.replicaIdInSyncGroup === root;
+  const own = isRoot ? tablesOf(data, 'shareOf') : undefined;
+  const bytes = own ? bytesOf(own) : new Uint8Array();
+  const [length = 0] = broadcast(Float64Array.of(bytes.length), context, root) as Float64Array;
+  const received = broadcast(isRoot ? bytes : new Uint8Array(length), context, root) as Uint8Array;
+  return own ?? tablesIn(received);
+}
+
+function broadcast(values: Float64Array | Uint8Array, context: Broadcaster, root: number) {
+  return (context.broadcastSync(tensor(values), root) as Tensor).data;
+}
+
+/** The length of the header, the header, and the elements of each table. */
+function bytesOf({ nesting, rows, tables }: Tables): Uint8Array {
+  const parts = tables.map(({ elements }) => partOf(elements));
+  const header: Header = {
+    nesting,
+    rows,
+    tables: tables.map(({ form, elements }, index) => ({
+      form,
+      type: isTyped(elements) ? (elements.constructor.name as TypeName) : undefined,
+      bytes: (parts[index] as Uint8Array).length,
+    })),
+  };
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  let end = aligned(alignment + text.length);
+  const begins = parts.map(({ length }) => {
+    const begin = end;
+    end = aligned(end + length);
+    return begin;
+  });
+  const bytes = new Uint8Array(end);
+  new DataView(bytes.buffer).setUint32(0, text.length);
+  bytes.set(text, alignment);
+  for (const [index, part] of parts.entries()) bytes.set(part, begins[index]);
+  return bytes;
+}
+
+function tablesIn(received: Uint8Array): Tables {
+  // A view may begin anywhere.
+  const bytes = received.byteOffset % alignment === 0 ? received : received.slice();
+  const { buffer, byteOffset } = bytes;
+  const length = new DataView(buffer, byteOffset).getUint32(0);
+  const text = bytes.slice(alignment, alignment + length);
+  const { nesting, rows, tables: described } = JSON.parse(new TextDecoder().decode(text)) as Header;
+  let end = aligned(alignment + length);
+  const tables = described.map(({ form, type, bytes: size }): Table => {
+    const begin = end;
+    end = aligned(end + size);
+    return { form, elements: elementsIn(bytes.subarray(begin, begin + size), type) };
+  });
+  return { nesting, tables, rows };
+}
+
+function partOf(elements: Elements): Uint8Array {
+  if (!isTyped(elements)) return new TextEncoder().encode(textOfRows(elements));
+  return new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength);
+}
+
+function elementsIn(bytes: Uint8Array, type: TypeName | undefined): Elements {
+  if (type === undefined) return rowsOfText(new TextDecoder().decode(bytes));
+  const { BYTES_PER_ELEMENT: size } = types[type];
+  return new types[type](bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / size);
+}
+
+function aligned(bytes: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
+}
