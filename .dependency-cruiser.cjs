@@ -151,10 +151,17 @@ module.exports = {
     {
       name: 'node-in-one-room',
       comment:
-        'modules of Node.js are imported in packages/strategy/src/node only, so that core and strategy can run on another Host',
+        'modules of Node.js are imported in src/node of packages/strategy and packages/tfjs only, so that everything else runs in pages',
       severity: 'error',
-      from: { path: '^packages/(core|strategy)/src/', pathNot: ['^packages/strategy/src/node/', tests] },
+      from: { path: '^packages/(core|strategy|tfjs)/src/', pathNot: ['^packages/(strategy|tfjs)/src/node/', tests] },
       to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'files-in-an-entry-of-their-own',
+      comment: 'the entry @coll/tfjs runs in pages, so it may not import that for Node.js',
+      severity: 'error',
+      from: { path: '^packages/tfjs/src/[^/]+$', pathNot: tests },
+      to: { path: '^packages/tfjs/src/node/' },
     },
     {
       name: 'native-in-one-place',

@@ -16,10 +16,9 @@ import * as rendezvous from '@coll/rendezvous';
 import { RingAllReduce, ringAlgorithm } from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as testing from '@coll/testing';
-import { distributedCallbacks, distributedOptimizer, reduceGradients, reduceGradientsSync, shareOf } from '@coll/tfjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memberCalls } from './member-calls.ts';
-import { publicCalls } from './public-calls.ts';
+import { type PublicCall, publicCalls } from './public-calls.ts';
 
 /** Makes a public call with an options object. Everything else about the call is right. */
 type CallWith = (options: never) => unknown;
@@ -37,9 +36,9 @@ const one = () => core.jsEngine.communicator(1, ringAlgorithm());
 const threadOf = () => core.jsEngine.createGroup({ size: 1 });
 const thread = () => core.jsEngine.join(threadOf(), { rank: 0, algorithm: ringAlgorithm() });
 /** A call of the table of public calls, with a different last argument. */
-function withLast(call: (...args: never[]) => unknown, name: string): CallWith {
-  const example = publicCalls.find((one) => one.name === name)?.example as () => readonly unknown[];
-  return (options) => call(...([...example().slice(0, -1), options] as never[]));
+function withLast(name: string): CallWith {
+  const { call, example } = publicCalls.find((one) => one.name === name) as Required<PublicCall>;
+  return (options) => call([...(example?.() ?? []).slice(0, -1), options]);
 }
 
 const inReplica =
@@ -219,7 +218,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
     new: (init) => new strategy.InputOptions(init),
     experimentalDistributeDataset: (init) => mirrored().experimentalDistributeDataset([value], init),
     distributeDatasetsFromFunction: (init) => mirrored().distributeDatasetsFromFunction(() => [value], init),
-    shardForReplica: withLast(strategy.shardForReplica, 'strategy: shardForReplica'),
+    shardForReplica: withLast('strategy: shardForReplica'),
     'default strategy.experimentalDistributeDataset': (init) =>
       strategy.getStrategy().experimentalDistributeDataset([value], init),
     'default strategy.distributeDatasetsFromFunction': (init) =>
@@ -257,12 +256,15 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   TestGroup: { new: (options) => new testing.TestGroup(options) },
   'TestGroup.run': { call: (options) => new testing.TestGroup({ members: [] }).run(sum, [], [], options) },
   reduceGradients: {
-    call: withLast(reduceGradients, 'tfjs: reduceGradients'),
-    blocking: withLast(reduceGradientsSync, 'tfjs: reduceGradientsSync'),
+    call: withLast('tfjs: reduceGradients'),
+    blocking: withLast('tfjs: reduceGradientsSync'),
   },
-  distributedCallbacks: { call: withLast(distributedCallbacks, 'tfjs: distributedCallbacks') },
-  shareOf: { call: withLast(shareOf, 'tfjs: shareOf') },
-  distributedOptimizer: { call: withLast(distributedOptimizer, 'tfjs: distributedOptimizer') },
+  distributedCallbacks: { call: withLast('tfjs: distributedCallbacks') },
+  shareOf: { call: withLast('tfjs: shareOf') },
+  distributedOptimizer: { call: withLast('tfjs: distributedOptimizer') },
+  trainingState: { call: withLast('tfjs: trainingState') },
+  saveCheckpoint: { call: withLast('tfjs: saveCheckpoint') },
+  restoreCheckpoint: { call: withLast('tfjs: restoreCheckpoint') },
   // The methods check options first, so they need no GPU.
   fromPointer: { call: (memory) => Gpu.prototype.fromPointer(memory) },
   split: { call: (options) => NcclCommunicator.prototype.split([], [], options) },

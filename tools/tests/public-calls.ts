@@ -9,6 +9,7 @@ import * as reductionToOne from '@coll/reduction-to-one';
 import * as ring from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as tfjs from '@coll/tfjs';
+import * as tfjsOnNode from '@coll/tfjs/node';
 
 /** A public function, constructor or method. */
 export interface PublicCall {
@@ -36,7 +37,7 @@ const packages: Readonly<Record<string, Exports>> = {
   'reduction-to-one': reductionToOne,
   ring,
   strategy,
-  tfjs,
+  tfjs: { ...tfjs, ...tfjsOnNode },
 };
 
 const devices = ['cpu:0', 'cpu:1'];
@@ -59,6 +60,8 @@ const weight = () => ({
   trainable: true,
 });
 const tf = () => ({ engine: () => ({ registeredVariables: { w: weight() } }), tensor: () => weight() });
+const model = () => ({ weights: [{ read: weight }], save: async () => {} });
+const state = () => tfjs.trainingState(tf() as never, { model: model() as never });
 
 /** Makers of objects with public methods, by the package of their class. */
 const instances: Readonly<Record<string, () => object>> = {
@@ -195,6 +198,9 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
     strategy.getReplicaContext(),
     { timeoutSeconds: 1 },
   ],
+  'tfjs: trainingState': () => [tf(), { model: model(), epoch: 1, step: 2, data: [3] }],
+  'tfjs: saveCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { keep: 1 }],
+  'tfjs: restoreCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { wholeEpochs: true }],
   'tfjs: reduceGradients': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
   'tfjs: reduceGradientsSync': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
   'tfjs: rowsOf': () => [tfjs.shareOf(tf() as never, [1, 2], strategy.getReplicaContext() as strategy.ReplicaContext)],

@@ -10,7 +10,21 @@ export type { GradientOptions } from './exchange.js';
 export { type ReduceGradientsOptions, reduceGradients, reduceGradientsSync } from './reduce-gradients.js';
 export { type ShareOptions, shareOf } from './share-of.js';
 export { summarizeTraining } from './summarize-training.js';
-export type { TensorFlow, TfGradient, TfGradients, TfModel, TfOptimizer, TfTensor, TfVariable } from './tensorflow.js';
+export type {
+  TensorFlow,
+  TfGradient,
+  TfGradients,
+  TfIOHandler,
+  TfLayersModel,
+  TfModel,
+  TfModelArtifacts,
+  TfOptimizer,
+  TfSaveResult,
+  TfTensor,
+  TfVariable,
+  TfWeightSpec,
+} from './tensorflow.js';
 export type { TfCallback, TfCallbackClasses, TfLogs, TfYieldEvery } from './tf-callbacks.js';
 export type { TrainingSummary } from './training-meter.js';
+export { type Progress, type TrainingState, type TrainingStateOptions, trainingState } from './training-state.js';
 export { rowsOf } from './uneven-shares.js';

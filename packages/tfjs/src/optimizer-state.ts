@@ -11,9 +11,27 @@ interface Inside {
 /** The scalar settings of an optimizer by name, such as the learning rate. */
 export type ScalarSettings = Readonly<Record<string, string | number | boolean>>;
 
+/** Class and scalar settings of an optimizer. */
+export function settingsOf(optimizer: object): { readonly name: string; readonly config: ScalarSettings } {
+  const inside = optimizer as Inside & { readonly constructor: { readonly name: string } };
+  const name = inside.getClassName?.() ?? inside.constructor.name;
+  const scalars = Object.entries(inside.getConfig?.() ?? {}).filter(([, value]) => typeof value !== 'object');
+  return { name, config: Object.fromEntries(scalars) as ScalarSettings };
+}
+
+/** Changes settings of an optimizer, by its setters if it has any. */
+export function assignSettings(optimizer: object, settings: ScalarSettings): void {
+  const inside = optimizer as Record<string, unknown>;
+  for (const [name, value] of Object.entries(settings)) {
+    const setter = inside[`set${name.charAt(0).toUpperCase()}${name.slice(1)}`];
+    if (typeof setter === 'function') setter.call(optimizer, value);
+    else if (name in optimizer) inside[name] = value;
+  }
+}
+
 /** Class and scalar settings of an optimizer, as a text that is compared in each step. */
 export class OptimizerSettings {
-  readonly #optimizer: Inside;
+  readonly #optimizer: object;
   /** How often `setWeights` has been called. */
   #loads = 0;
   #text = '';
@@ -22,7 +40,7 @@ export class OptimizerSettings {
   #agreed: string;
 
   constructor(optimizer: TfOptimizer) {
-    this.#optimizer = optimizer as Inside;
+    this.#optimizer = optimizer;
     this.#agreed = this.text;
   }
 
@@ -36,15 +54,14 @@ export class OptimizerSettings {
   hasLoaded = false;
 
   get text(): string {
-    const optimizer = this.#optimizer;
-    const name = optimizer.getClassName?.() ?? optimizer.constructor.name;
+    const { name, config } = settingsOf(this.#optimizer);
     const loads = this.#loads === 0 ? '' : ` (setWeights calls: ${this.#loads})`;
-    return `${name} ${JSON.stringify(this.#scalars)}${loads}`;
+    return `${name} ${JSON.stringify(config)}${loads}`;
   }
 
   /** The settings if they have changed since all replicas had the same. */
   get changed(): ScalarSettings | undefined {
-    return this.text === this.#agreed ? undefined : this.#scalars;
+    return this.text === this.#agreed ? undefined : settingsOf(this.#optimizer).config;
   }
 
   /** Records that all replicas have the settings whose hash was read last. */
@@ -52,19 +69,9 @@ export class OptimizerSettings {
     this.#agreed = this.#text;
   }
 
-  /** Changes settings, by the setters of the optimizer if it has any. */
+  /** Changes settings. */
   assign(settings: ScalarSettings): void {
-    const optimizer = this.#optimizer as Record<string, unknown>;
-    for (const [name, value] of Object.entries(settings)) {
-      const setter = optimizer[`set${name.charAt(0).toUpperCase()}${name.slice(1)}`];
-      if (typeof setter === 'function') setter.call(optimizer, value);
-      else if (name in optimizer) optimizer[name] = value;
-    }
-  }
-
-  get #scalars(): ScalarSettings {
-    const config = Object.entries(this.#optimizer.getConfig?.() ?? {});
-    return Object.fromEntries(config.filter(([, value]) => typeof value !== 'object')) as ScalarSettings;
+    assignSettings(this.#optimizer, settings);
   }
 
   get hash(): number {
@@ -90,6 +97,13 @@ export function stateOf(optimizer: TfOptimizer): StateVariable[] {
       .filter((slot) => isVariable(Object(slot).variable))
       .map(({ originalName, variable }) => ({ name: String(originalName), variable }));
   });
+}
+
+/** The variables that an optimizer has in fields, such as `accBeta1` of Adam, without those in lists. */
+export function fieldVariablesOf(optimizer: TfOptimizer): StateVariable[] {
+  return Object.entries(optimizer)
+    .filter(([, value]) => isVariable(value))
+    .map(([name, variable]) => ({ name, variable }));
 }
 
 function isVariable(value: unknown): value is TfVariable {

@@ -59,6 +59,45 @@ export interface TfModel {
   readonly weights: readonly { read(): TfTensor }[];
 }
 
+/** The description of a weight in the artifacts of a model. */
+export interface TfWeightSpec {
+  name: string;
+  shape: number[];
+  dtype: 'float32' | 'int32' | 'bool' | 'string' | 'complex64';
+}
+
+/** A model as TensorFlow.js saves and loads it. */
+export interface TfModelArtifacts {
+  modelTopology?: object;
+  format?: string;
+  generatedBy?: string;
+  convertedBy?: string | null;
+  weightSpecs?: TfWeightSpec[];
+  weightData?: ArrayBuffer | ArrayBuffer[];
+  userDefinedMetadata?: { [key: string]: object };
+}
+
+/** What TensorFlow.js returns for a model that was saved. */
+export interface TfSaveResult {
+  modelArtifactsInfo: { dateSaved: Date; modelTopologyType: 'JSON' };
+}
+
+/** An `IOHandler` of TensorFlow.js, which saves models to one place and loads them from there. */
+export interface TfIOHandler {
+  /** Saves a model. */
+  save(artifacts: TfModelArtifacts): Promise<TfSaveResult>;
+  /** Loads the model. */
+  load(): Promise<TfModelArtifacts>;
+}
+
+/** A Layers model, such as `tf.Sequential`. */
+export interface TfLayersModel extends TfModel {
+  /** The optimizer that the model was compiled with. */
+  readonly optimizer?: TfOptimizer;
+  /** Saves topology and weights. */
+  save(handler: Pick<TfIOHandler, 'save'>): Promise<unknown>;
+}
+
 /** The part of `tf`, the program's own import of TensorFlow.js 4, that this package uses. */
 export interface TensorFlow {
   /** The name of the backend in use. */

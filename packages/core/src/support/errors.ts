@@ -4,6 +4,7 @@ export type ErrorCode =
   | 'ERR_COLL_API_VERSION'
   | 'ERR_COLL_BUFFER'
   | 'ERR_COLL_BUSY'
+  | 'ERR_COLL_CHECKPOINT'
   | 'ERR_COLL_CLOSED'
   | 'ERR_COLL_CLUSTER'
   | 'ERR_COLL_CONTEXT'
