@@ -1,11 +1,10 @@
 // An ordinary TensorFlow.js script, which trains on one core.
 import * as tf from '@tensorflow/tfjs';
-import { type Points, points } from './data.ts';
+import { points } from './data.ts';
 
 tf.enableProdMode();
 await tf.setBackend('cpu');
 const { train, test } = points();
-const tensors = ({ xs, ys }: Points) => [tf.tensor2d(xs, [ys.length, 2]), tf.tensor2d(ys, [ys.length, 1])] as const;
 const model = tf.sequential({
   layers: [
     tf.layers.dense({ units: 16, activation: 'relu', inputShape: [2] }),
@@ -13,6 +12,6 @@ const model = tf.sequential({
   ],
 });
 model.compile({ optimizer: tf.train.adam(0.02), loss: 'binaryCrossentropy', metrics: ['accuracy'] });
-await model.fit(...tensors(train), { epochs: 10, batchSize: 64, verbose: 0 });
-const [, accuracy] = model.evaluate(...tensors(test)) as tf.Scalar[];
+await model.fit(train.xs, train.ys, { epochs: 10, batchSize: 64, verbose: 0 });
+const [, accuracy] = model.evaluate(test.xs, test.ys) as tf.Scalar[];
 console.log(`accuracy ${accuracy?.dataSync()[0]?.toFixed(2)}`);

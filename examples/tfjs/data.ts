@@ -1,18 +1,19 @@
-/** Points of the plane, two numbers each, and 1 for each point that is inside the unit circle, otherwise 0. */
+import * as tf from '@tensorflow/tfjs';
+
+/** Points of the plane, one per row, and 1 for each point that is inside the unit circle, otherwise 0. */
 export interface Points {
-  readonly xs: Float32Array;
-  readonly ys: Float32Array;
+  readonly xs: tf.Tensor2D;
+  readonly ys: tf.Tensor2D;
 }
 
-/** Random points for training, and others for the test. Each call returns new ones. */
+/** Points for training, and others for the test. Because of the seed, each call returns the same. */
 export function points(): { readonly train: Points; readonly test: Points } {
-  const xs = Float32Array.from({ length: 2 * 1280 }, () => 3 * Math.random() - 1.5);
-  const ys = Float32Array.from({ length: 1280 }, (_, at) => Number(Math.hypot(...xs.subarray(2 * at, 2 * at + 2)) < 1));
-  const all = { xs, ys };
-  return { train: slice(all, 0, 1024), test: slice(all, 1024, 1280) };
+  const xs = tf.randomUniform<tf.Rank.R2>([1279, 2], -1.5, 1.5, 'float32', 7);
+  const ys = xs.square().sum(1, true).less(1).toFloat() as tf.Tensor2D;
+  return { train: slice({ xs, ys }, 0, 1023), test: slice({ xs, ys }, 1023, 256) };
 }
 
-/** The points from `begin` to `end`. */
-export function slice({ xs, ys }: Points, begin: number, end: number): Points {
-  return { xs: xs.slice(2 * begin, 2 * end), ys: ys.slice(begin, end) };
+/** `size` points from `begin` on. */
+function slice({ xs, ys }: Points, begin: number, size: number): Points {
+  return { xs: xs.slice(begin, size), ys: ys.slice(begin, size) };
 }

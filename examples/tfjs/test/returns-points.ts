@@ -1,7 +1,12 @@
-// A replica that returns the points that it has received, as JSON.
+// A replica that returns its share of the training points, and the test points, as JSON.
 import type { ReplicaContext } from '@coll/strategy';
-import type { Points } from '../data.ts';
+import { rowsOf, shareOf } from '@coll/tfjs';
+import * as tf from '@tensorflow/tfjs';
+import { points } from '../data.ts';
 
-export function replica(_context: ReplicaContext, train: Points, test: Points): string {
-  return JSON.stringify([train, test].map(({ xs, ys }) => ({ xs: [...xs], ys: [...ys] })));
+export async function replica(context: ReplicaContext): Promise<string> {
+  await tf.setBackend('cpu');
+  const { train, test } = points();
+  const { xs } = shareOf(tf, train, context);
+  return JSON.stringify([xs.slice(0, rowsOf(xs)).arraySync(), test.xs.arraySync()]);
 }
