@@ -3,6 +3,7 @@ import { type CommonMetrics, commonMetrics, type OwnMetrics } from './common-met
 import { type AsyncReducer, type Exchange, exchange, type ReplicaInfo } from './exchange.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
 import { readLogs, type TfCallback, type TfLogs } from './tf-callbacks.js';
+import { type TrainingSummary, trainingMeterOf } from './training-meter.js';
 
 /** How callbacks of several replicas are called. */
 export interface CallbackSettings {
@@ -12,8 +13,8 @@ export interface CallbackSettings {
   readonly isPlain: (callback: TfCallback) => boolean;
   /** Averages moving statistics of the model over all replicas. */
   readonly averageStatistics: (model: object) => void;
-  /** Calls a function before each validation of the model. */
-  readonly beforeValidation: (model: object, prepare: () => void) => void;
+  /** Calls a function before each validation of the model, which returns the number of rows to validate on. */
+  readonly beforeValidation: (model: object, prepare: () => number | undefined) => void;
   readonly batchLogs: 'local' | 'mean';
   readonly validationRows: number | undefined;
   readonly maxSeconds: number;
@@ -56,8 +57,10 @@ export class CallbackRun {
   setModel(model: object): void {
     this.#model = model;
     this.#settings.beforeValidation(model, () => {
-      if (this.#mayValidate && !this.#isAlone) this.#settings.averageStatistics(model);
+      if (!this.#mayValidate || this.#isAlone) return undefined;
       this.#mayValidate = false;
+      this.#settings.averageStatistics(model);
+      return this.#settings.validationRows;
     });
     for (const callback of this.#settings.callbacks) callback.setModel?.(model);
   }
@@ -69,7 +72,13 @@ export class CallbackRun {
 
   async onTrainBegin(logs: TfLogs): Promise<void> {
     this.#beginning = performance.now();
-    Object.assign(this.#present, { logs: undefined, wantsStop: false, stops: false, sharesSettings: true });
+    Object.assign(this.#present, {
+      logs: undefined,
+      wantsStop: false,
+      stops: false,
+      epoch: undefined,
+      sharesSettings: true,
+    });
     for (const callback of this.#settings.callbacks) await callback.onTrainBegin?.(await readLogs(logs));
     // `fit` forgets stops that a callback asks for before the first epoch.
     if (this.#model) this.#model.stopTraining = false;
@@ -109,7 +118,8 @@ export class CallbackRun {
   async onEpochEnd(epoch: number, logs: TfLogs): Promise<void> {
     this.#mayValidate = false;
     if (!this.#isFit) this.#means.complete(logs);
-    const { stops = false } = (await this.#average(`epoch ${epoch}`, logs, this.#rows)) ?? {};
+    const { stops = false, rows = this.#rows } = (await this.#average(`epoch ${epoch}`, logs, this.#rows)) ?? {};
+    this.#present.epoch = { rows, summary: await this.#summary() };
     await this.#callAll('onEpochEnd', epoch, logs);
     if (stops) this.#present.stops = true;
     else if (!this.#present.stops) await this.#agreeOnStop();
@@ -154,6 +164,10 @@ export class CallbackRun {
     const common = await this.#exchange(commonMetrics(own, this.#context));
     Object.assign(logs, common.metrics);
     return common;
+  }
+
+  async #summary(): Promise<TrainingSummary | undefined> {
+    return this.#isAlone ? undefined : this.#exchange(trainingMeterOf(this.#context).summary(this.#context));
   }
 
   /** Ends the training if a callback of any replica asked for it at the end of the epoch. */

@@ -103,6 +103,6 @@ function requireEqual(name: string, values: readonly number[], of: string): void
   if (rank < 0) return;
   const message = `distributedCallbacks: ${name} differs between replicas at the end of ${of}: ${first} on replica 0, ${values[rank]} on replica ${rank}`;
   const advice =
-    'if each replica validates on its own share, pass the option validationRows, the number of rows in this share; if not, give all replicas the same validation data';
+    'if each replica validates on its own share, pass the option validationRows: rowsOf(share); if not, give all replicas the same validation data';
   throw new ValueError('ERR_COLL_VALUE', `${message}; ${advice}`, { rank });
 }

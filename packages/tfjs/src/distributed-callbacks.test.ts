@@ -61,7 +61,7 @@ describe('distributedCallbacks', () => {
     expect(first['batch means'].leaked).toBe(alone['batch means'].leaked);
   });
 
-  it('averages metrics of validation over the rows of each share', () => {
+  it('averages metrics of validation over the rows of each share, without repeated ones', () => {
     for (const results of [first, second]) expectClose(results['shared validation'].seen, alone.averaged.seen);
   });
 

@@ -2,6 +2,7 @@ import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { averageStatistics } from './average-statistics.js';
+import { beforeValidation } from './before-validation.js';
 import { CallbackRun } from './callback-run.js';
 import type { ReplicaInfo } from './exchange.js';
 import { requireContext } from './same-variables.js';
@@ -15,7 +16,6 @@ import {
   type TfLogs,
   type TfYieldEvery,
 } from './tf-callbacks.js';
-import { beforeValidation } from './validation-statistics.js';
 
 /** How the callbacks of several replicas are called. */
 export interface DistributedCallbacksOptions {
@@ -27,9 +27,10 @@ export interface DistributedCallbacksOptions {
    */
   readonly batchLogs?: 'local' | 'mean' | undefined;
   /**
-   * The number of rows that this replica validates on, if each replica validates on its own share.
-   * The metrics of validation (`val_…`) are then averaged. Default: all replicas validate on the
-   * same data, which is checked.
+   * The number of rows that this replica validates on, `rowsOf(share)`, if each replica validates on
+   * its own share. `fit` then validates on the first of these rows, without a repeated one, and the
+   * metrics of validation (`val_…`) are averaged. Default: all replicas validate on the same data,
+   * which is checked.
    */
   readonly validationRows?: number | undefined;
   /** The training ends on all replicas after the step in which this many seconds are over. Default: no limit. */

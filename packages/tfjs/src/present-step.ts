@@ -1,10 +1,19 @@
 import type { ReplicaInfo } from './exchange.js';
+import type { TrainingSummary } from './training-meter.js';
 
 /** What TensorFlow.js passes to `onBatchBegin` and `onBatchEnd` of one step. */
 export interface BatchLogs {
   /** Samples of the step. In `fit` unknown in `onBatchBegin`, and set in the same object before the step. */
   size?: number;
   readonly [name: string]: unknown;
+}
+
+/** An epoch of all replicas. */
+export interface EndedEpoch {
+  /** Rows of all replicas; undefined if not known. */
+  readonly rows: number | undefined;
+  /** What the steps of the training took so far; undefined for a single replica, and after few steps. */
+  readonly summary: TrainingSummary | undefined;
 }
 
 /** What callbacks, shares and the optimizer of a replica know of its present step. */
@@ -15,6 +24,8 @@ export interface PresentStep {
   wantsStop: boolean;
   /** Whether any replica wants to end the training, as of the latest step that all have made. */
   stops: boolean;
+  /** What is known of the latest epoch that has ended; undefined before. */
+  epoch: EndedEpoch | undefined;
   /** Whether all replicas take over settings of the optimizer that one of them has changed. */
   sharesSettings: boolean;
 }
@@ -24,7 +35,13 @@ const presentSteps = new WeakMap<ReplicaInfo, PresentStep>();
 
 /** The present step of this replica. */
 export function presentStepOf(context: ReplicaInfo): PresentStep {
-  const known = presentSteps.get(context) ?? { logs: undefined, wantsStop: false, stops: false, sharesSettings: false };
+  const known = presentSteps.get(context) ?? {
+    logs: undefined,
+    wantsStop: false,
+    stops: false,
+    epoch: undefined,
+    sharesSettings: false,
+  };
   presentSteps.set(context, known);
   return known;
 }

@@ -1,3 +1,4 @@
+import { type Inputs, onFirstRows } from './first-rows.js';
 import { type FitArguments, ownRowsOfBatch, type PaddedFit } from './fit-call.js';
 import type { BatchLogs } from './present-step.js';
 import type { TensorFlow, TfModel, TfTensor, TfVariable } from './tensorflow.js';
@@ -18,12 +19,7 @@ interface LayersModel extends TfModel {
   makeTestFunction(): void;
 }
 
-interface Slicing {
-  /** The part of a tensor that begins at an index of the first axis. */
-  slice(x: TfTensor, begin: number, size: number): TfTensor;
-}
-
-type TrainFunction = (data: (TfTensor | null)[]) => TfTensor[];
+type TrainFunction = (data: Inputs) => TfTensor[];
 
 /** What a distributed optimizer learns about the models that it trains. */
 export interface ModelListener {
@@ -110,19 +106,6 @@ function callbackOf(padded: PaddedFit): object {
     ...{ setParams: nothing, setModel: nothing, onTrainBegin: nothing, onTrainEnd: nothing },
     ...{ onEpochBegin: nothing, onEpochEnd: nothing, onBatchBegin, onBatchEnd: nothing },
   };
-}
-
-/** Calls a train function with the first rows of a batch. */
-function onFirstRows(tf: TensorFlow, data: (TfTensor | null)[], rows: number, train: TrainFunction): TfTensor[] {
-  if (data[0]?.shape[0] === rows) return train(data);
-  const { slice } = tf as unknown as Slicing;
-  // The last element of the data of `fit` is null.
-  const first = data.map((input) => input && slice(input, 0, rows));
-  try {
-    return train(first);
-  } finally {
-    for (const input of first) input?.dispose();
-  }
 }
 
 /** Losses and metrics of no samples. */
