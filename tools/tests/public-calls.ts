@@ -201,6 +201,8 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'tfjs: trainingState': () => [tf(), { model: model(), epoch: 1, step: 2, data: [3] }],
   'tfjs: saveCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { keep: 1 }],
   'tfjs: restoreCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { wholeEpochs: true }],
+  'tfjs: metricsLog': () => ['/tmp/metrics.jsonl', strategy.getReplicaContext()],
+  'tfjs: progressLine': () => [strategy.getReplicaContext()],
   'tfjs: reduceGradients': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
   'tfjs: reduceGradientsSync': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
   'tfjs: rowsOf': () => [tfjs.shareOf(tf() as never, [1, 2], strategy.getReplicaContext() as strategy.ReplicaContext)],

@@ -1,7 +1,9 @@
 /**
- * Checkpoints in files, for Node.js.
+ * Checkpoints in files, the progress line and the log of metrics, for Node.js.
  * @module
  */
 
+export { metricsLog } from './metrics-log.js';
+export { progressLine } from './progress-line.js';
 export { type RestoreCheckpointOptions, restoreCheckpoint } from './restore-checkpoint.js';
 export { type SaveCheckpointOptions, saveCheckpoint } from './save-checkpoint.js';
