@@ -61,7 +61,7 @@ describe('a training meter', () => {
       { computing: [1, 1, 1, 1], exchange: 3, steps: 10 },
       0.75,
       0,
-      'a step takes 4.0 ms, 75 % of it waiting and exchange: 4 replicas are at most 1.0 times as fast as one',
+      'a step takes 4.0 ms, 75 % of it waiting and exchange: 4 replicas hardly pay; larger batches will',
     ],
     [
       'of unequal replicas',

@@ -109,6 +109,9 @@ export class TrainingMeter {
 /** Waiting for one replica is worth a word if it computes so much longer than the others. */
 const muchSlower = 0.1;
 
+/** Below this bound for the speed-up, overheads of a step that do not shrink with its batch mostly use up the gain. */
+const worthwhile = 1.25;
+
 /**
  * Whether so many replicas pay. One replica computes at most `replicas` times as long, because overheads of a step do not
  * grow with the batch; so the bound for the speed-up holds for every program.
@@ -125,7 +128,9 @@ function verdictOf(
     waiting > exchange && slowestBy > muchSlower
       ? `; the others wait for replica ${slowest}, which computes ${percent(slowestBy)} longer than the average`
       : '';
-  if (bound < 1) return `${figures}: ${many} do not pay${why || '; larger batches will'}`;
+  const advice = why || '; larger batches will';
+  if (bound < 1) return `${figures}: ${many} do not pay${advice}`;
+  if (bound < worthwhile) return `${figures}: ${many} hardly pay${advice}`;
   return `${figures}: ${many} are at most ${bound.toFixed(1)} times as fast as one${why}`;
 }
 
