@@ -42,6 +42,13 @@ describe('embedFiles', () => {
     expect(page).toContain('```sh\nsrun node train.js\n```\n');
   });
 
+  it('shows what one file changes in another', () => {
+    writeFileSync(path.join(folder, 'changed.mts'), text.trimStart().replace('use(one)', 'use(two)'));
+    const page = embedFiles(`<!-- diff: ${example} ${example.replace('example', 'changed')} -->\n<!-- end -->\n`);
+    expect(page).toContain('```diff\n …\n \n-    use(one);\n+    use(two);\n   }\n```\n');
+    expect(embedFiles(page)).toBe(page);
+  });
+
   it('changes nothing when it is applied again', () => {
     const page = embedFiles(
       `<!-- file: ${example}#loop -->\n<!-- end -->\n\n<!-- file: ${example} -->\n<!-- end -->\n`,
@@ -59,7 +66,7 @@ describe('embedFiles', () => {
 
 const pages = userPages().map((name) => [name, readFileSync(path.join(repository, name), 'utf8')] as const);
 
-it.each(pages.filter(([, page]) => page.includes('<!-- file: ')))(
+it.each(pages.filter(([, page]) => /<!-- (file|diff): /.test(page)))(
   '%s contains the current examples; npm run embed -w @coll/docs updates them',
   (_, page) => {
     expect(page).toBe(embedFiles(page));

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { repository } from '../markdown-files.ts';
@@ -8,16 +9,19 @@ const languages: Readonly<Record<string, string>> = { mjs: 'js', mts: 'ts', py: 
 /**
  * The page with current embedded files. A file is embedded between `<!-- file: its/path -->` and `<!-- end
  * -->`; `<!-- file: its/path#name -->` embeds the part between `// #region name` and `// #endregion`,
- * without its indentation.
+ * without its indentation. `<!-- diff: its/path another/path -->` embeds what the second file changes in
+ * the first one.
  */
 export function embedFiles(page: string): string {
-  const parts = page.split(/^(<!-- file: \S+ -->)$/m);
+  const parts = page.split(/^(<!-- (?:file: \S+|diff: \S+ \S+) -->)$/m);
   const [head = '', ...rest] = parts;
   const shown = rest.map((part, index) => {
     if (index % 2 === 0) return part;
     const begin = rest[index - 1] as string;
     const end = part.search(/^<!-- end -->$/m);
     if (end < 0) throw new Error(`${begin} has no <!-- end -->`);
+    const [, from, to] = /^<!-- diff: (\S+) (\S+) -->$/.exec(begin) ?? [];
+    if (from && to) return `\n\n\`\`\`diff\n${differenceOf(from, to)}\`\`\`\n\n${part.slice(end)}`;
     const [, file = '', region] = /^<!-- file: ([^\s#]+)(?:#(\S+))? -->$/.exec(begin) ?? [];
     return `\n\n\`\`\`${languageOf(file)}\n${textOf(file, region)}\`\`\`\n\n${part.slice(end)}`;
   });
@@ -34,6 +38,16 @@ function textOf(file: string, region: string | undefined): string {
   const isMark = (line: string) => /^\s*(\/\/|#) #(region|endregion)\b/.test(line);
   const shown = region === undefined ? lines : regionOf(lines, region, file);
   return `${shown.filter((line) => !isMark(line)).join('\n')}\n`;
+}
+
+/** The changed lines with one line around them; `…` stands for lines that are equal. */
+function differenceOf(from: string, to: string): string {
+  const args = ['diff', '--no-index', '--no-color', '--no-ext-diff', '-U1', '--', from, to];
+  const { status, stdout, stderr } = spawnSync('git', args, { cwd: repository, encoding: 'utf8' });
+  if (status !== 1) throw new Error(`git finds no difference between ${from} and ${to}: ${stderr}`);
+  const lines = stdout.trimEnd().split('\n');
+  const shown = lines.slice(lines.findIndex((line) => line.startsWith('@@')));
+  return `${shown.map((line) => (line.startsWith('@@') ? ' …' : line)).join('\n')}\n`;
 }
 
 function regionOf(lines: readonly string[], region: string, file: string): readonly string[] {
