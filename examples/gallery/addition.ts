@@ -10,7 +10,7 @@ function encode(texts: readonly string[], length: number): tf.Tensor3D {
   return tf.oneHot(tf.tensor2d(indices, [texts.length, length], 'int32'), characters.length) as tf.Tensor3D;
 }
 
-function sums(first: number, count: number) {
+function sums(first: number, count: number): [tf.Tensor3D, tf.Tensor3D] {
   // The steps visit all pairs of two numbers below 100 in a mixed order.
   const pairs = Array.from({ length: count }, (_, at) => ((first + at) * 3187) % 10_000).map(
     (n) => [Math.floor(n / 100), n % 100] as const,
@@ -24,7 +24,7 @@ function sums(first: number, count: number) {
       pairs.map(([a, b]) => `${a + b}`),
       width.answer,
     ),
-  ] as const;
+  ];
 }
 
 export async function train(epochs = 3): Promise<number[]> {
@@ -59,6 +59,6 @@ export async function train(epochs = 3): Promise<number[]> {
     shuffle: false,
     validationData: sums(5000, 200),
     callbacks: print,
-  } as tf.ModelFitArgs);
+  });
   return history['loss'] as number[];
 }

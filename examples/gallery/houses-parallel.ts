@@ -40,6 +40,6 @@ export async function replica(context: ReplicaContext): Promise<number[]> {
   const { history } = await model.fitDataset(rows, {
     epochs: 5,
     callbacks: distributedCallbacks(tf, [], context, { onReplica0: print }),
-  } as tf.ModelFitDatasetArgs<tf.TensorContainer>);
+  });
   return history['loss'] as number[];
 }

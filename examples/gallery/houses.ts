@@ -37,6 +37,6 @@ export async function train(): Promise<number[]> {
   const { history } = await model.fitDataset(rows, {
     epochs: 5,
     callbacks: print,
-  } as tf.ModelFitDatasetArgs<tf.TensorContainer>);
+  });
   return history['loss'] as number[];
 }

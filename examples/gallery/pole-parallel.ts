@@ -74,7 +74,7 @@ export async function replica(context: ReplicaContext, iterations = 30, games = 
   for (let iteration = 1; iteration <= iterations; iteration++) {
     const played = Array.from({ length: games }, () => play(model));
     const { value, grads } = tf.variableGrads(() => loss(model, played.flat()));
-    optimizer.applyGradients(grads);
+    optimizer.applyGradients(Object.entries(grads).map(([name, tensor]) => ({ name, tensor })));
     tf.dispose([value, grads]);
     const mean = context.allReduceSync('mean', Float64Array.of(played.flat().length / games));
     lengths.push(mean.data[0] as number);

@@ -72,7 +72,7 @@ export async function train(iterations = 30, games = 12) {
   for (let iteration = 1; iteration <= iterations; iteration++) {
     const played = Array.from({ length: games }, () => play(model));
     const { value, grads } = tf.variableGrads(() => loss(model, played.flat()));
-    optimizer.applyGradients(grads);
+    optimizer.applyGradients(Object.entries(grads).map(([name, tensor]) => ({ name, tensor })));
     tf.dispose([value, grads]);
     lengths.push(played.flat().length / games);
     if (iteration % 10 === 0) console.log(`iteration ${iteration}: a game lasts ${lengths.at(-1)?.toFixed(0)} moves`);
