@@ -265,6 +265,8 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   trainingState: { call: withLast('tfjs: trainingState') },
   saveCheckpoint: { call: withLast('tfjs: saveCheckpoint') },
   restoreCheckpoint: { call: withLast('tfjs: restoreCheckpoint') },
+  checkpointCallback: { call: withLast('tfjs: checkpointCallback') },
+  'checkpointCallback: every': { call: (every) => withLast('tfjs: checkpointCallback')({ every } as never) },
   // The methods check options first, so they need no GPU.
   fromPointer: { call: (memory) => Gpu.prototype.fromPointer(memory) },
   split: { call: (options) => NcclCommunicator.prototype.split([], [], options) },

@@ -198,6 +198,14 @@ export async function restoreState(state: TrainingState, snapshot: StateSnapshot
   state.epoch = snapshot.epoch;
   state.step = snapshot.step;
   state.data = snapshot.data;
+  restored.add(state);
+}
+
+const restored = new WeakSet<TrainingState>();
+
+/** Whether a state has been set to a snapshot. */
+export function wasRestored(state: TrainingState): boolean {
+  return restored.has(state);
 }
 
 /** Sets the weights of the model, which must have these dtypes and shapes. */

@@ -1,17 +1,19 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { direct } from '@coll/direct';
 import { MirroredStrategy } from '@coll/strategy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkpointFolders } from '../src/node/checkpoint-folders.js';
+import { readCheckpoint, readManifest } from '../src/node/checkpoint-format.js';
 import type { replica } from './fixtures/checkpoints.ts';
+import { memoryFolder } from './memory-folder.ts';
 
 const module = new URL('./fixtures/checkpoints.ts', import.meta.url);
 const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'coll-checkpoints-'));
+  folder = await memoryFolder();
 });
 
 afterAll(async () => {
@@ -65,5 +67,20 @@ describe('two replicas in threads', () => {
         /^ERR_COLL_MISMATCH of rank 1: replicas have different optimizers: SGD on replica 0, Adam on /,
       ),
     ]);
+  });
+
+  it('save by the clock of replica 0 and after a stop, and end with the best weights', async () => {
+    const own = path.join(folder, 'stopped');
+    const options = { args: [own], exportName: 'stopped' } as const;
+    const results = await strategy.run<typeof import('./fixtures/checkpoints.ts'), 'stopped'>(module, options);
+    const [first, second] = strategy.experimentalLocalResults(results) as unknown as Record<string, unknown>[];
+    expect(first).toMatchObject({ epoch: 1, step: 5 });
+    expect(second).toEqual(first);
+    const [newest] = await checkpointFolders(own);
+    expect((await readManifest(newest as string)).step).toBe(5);
+    const [best] = await checkpointFolders(path.join(own, 'best'));
+    const { snapshot } = await readCheckpoint(best as string);
+    expect(snapshot.step).toBe(3);
+    expect(snapshot.weights.flatMap(({ values }) => Array.from(values, String)).join()).toBe(first?.['weights']);
   });
 });

@@ -1,13 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memoryFolder } from '../../test/memory-folder.ts';
 import { checkpointFolders, removeCheckpointFolder, writeCheckpointFolder } from './checkpoint-folders.js';
 
 let parent: string;
 
 beforeEach(async () => {
-  parent = await mkdtemp(path.join(tmpdir(), 'coll-folders-'));
+  parent = await memoryFolder();
 });
 
 afterEach(() => rm(parent, { recursive: true, force: true }));

@@ -1,10 +1,10 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setLogSink } from '@coll/core';
 import { getReplicaContext, type ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { memoryFolder } from '../../test/memory-folder.ts';
 import { trainingState } from '../index.js';
 import { restoreCheckpoint, saveCheckpoint } from './index.js';
 import { writeCheckpoint } from './save-checkpoint.js';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'coll-checkpoint-'));
+  folder = await memoryFolder();
   warnings = [];
   setLogSink((_, message) => warnings.push(message));
 });

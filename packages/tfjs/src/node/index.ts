@@ -3,6 +3,11 @@
  * @module
  */
 
+export {
+  type CheckpointCallbackOptions,
+  type CheckpointInterval,
+  checkpointCallback,
+} from './checkpoint-callback.js';
 export { metricsLog } from './metrics-log.js';
 export { progressLine } from './progress-line.js';
 export { type RestoreCheckpointOptions, restoreCheckpoint } from './restore-checkpoint.js';
