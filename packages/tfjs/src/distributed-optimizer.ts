@@ -4,6 +4,7 @@ import type { ReplicaContext } from '@coll/strategy';
 import { requireModel } from './broadcast-weights.js';
 import { DistributedStep } from './distributed-step.js';
 import type { GradientOptions } from './exchange.js';
+import { LearningRate } from './learning-rate.js';
 import { noteDistributed, watchPlainOptimizers } from './plain-optimizers.js';
 import { requireContext } from './same-variables.js';
 import {
@@ -38,6 +39,27 @@ export interface DistributedOptimizerOptions extends GradientOptions {
    * in variables: 'throw' ends the training with an error, 'warn' logs one line. Default: 'throw'.
    */
   readonly onDifference?: 'throw' | 'warn' | undefined;
+  /**
+   * Accumulates gradients: variables change, and replicas exchange gradients, in every so many steps,
+   * with the mean over the samples of these steps. The result is that of one step with all these
+   * samples, in the memory of one step. Steps left at the end of the training change nothing. Default: 1.
+   */
+  readonly every?: number | undefined;
+  /**
+   * Scales the mean of all gradients so that their global norm, the square root of the sum of all
+   * squares, is this number at most. Default: no limit.
+   */
+  readonly clipByGlobalNorm?: number | undefined;
+  /**
+   * Steps that change variables over which the learning rate grows linearly to that of the optimizer,
+   * counted by its `iterations`. In step k it is k / warmUpSteps of it. Default: 0.
+   */
+  readonly warmUpSteps?: number | undefined;
+  /**
+   * Multiplies the learning rate by the number of replicas. For trainings whose global batch grows with
+   * the number of replicas, because each replica keeps its batch size. Default: false.
+   */
+  readonly scaleLearningRate?: boolean | undefined;
 }
 
 const distributedOptimizerOptions = knownOptions<DistributedOptimizerOptions>('distributedOptimizer', {
@@ -47,6 +69,10 @@ const distributedOptimizerOptions = knownOptions<DistributedOptimizerOptions>('d
   model: true,
   samples: true,
   onDifference: true,
+  every: true,
+  clipByGlobalNorm: true,
+  warmUpSteps: true,
+  scaleLearningRate: true,
 });
 
 /**
@@ -62,6 +88,10 @@ const distributedOptimizerOptions = knownOptions<DistributedOptimizerOptions>('d
  * on, and calls the loss function a second time. A missing gradient counts as zeros if another
  * replica has one; if no replica has one, the variable does not change. Losses and metrics are per
  * replica.
+ *
+ * With the options `every`, `clipByGlobalNorm` and `warmUpSteps`, a single replica steps like several,
+ * so that their results are equal, up to rounding. Without these options, it gets the given optimizer
+ * itself.
  *
  * Each step compares the list of variables, and the class and scalar settings of the optimizer; the
  * first step and the step after `setWeights` also its state; every `weights / 16384` steps the
@@ -100,13 +130,18 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   requireOptimizer(optimizer);
   requireContext(context, 'allReduceSync', 'distributedOptimizer');
   const { model, samples, onDifference, ...given } = checkedOptions(options);
-  if (context.numReplicasInSync === 1) return optimizer;
+  const { every = 1, clipByGlobalNorm, warmUpSteps = 0 } = given;
+  const learningRate = learningRateOf(optimizer, given, context);
+  // A single replica steps like several with these options.
+  const stepsPlainly = every === 1 && clipByGlobalNorm === undefined && warmUpSteps === 0;
+  if (context.numReplicasInSync === 1 && stepsPlainly) return optimizer;
   const models = (Array.isArray(model) ? model : [model ?? []]).flat() as readonly TfModel[];
   const step = new DistributedStep(tf, optimizer, context, {
     ...given,
     models,
     samples,
     onDifference: onDifference ?? 'throw',
+    ...{ every, clipByGlobalNorm, learningRate },
   });
   const replaced = {
     computeGradients: (f: () => TfTensor, variables?: TfVariable[]) => step.computeGradients(f, variables),
@@ -145,7 +180,8 @@ interface PlainOptimizer {
 /** @throws ValueError for an option of a wrong name or value */
 function checkedOptions(options: DistributedOptimizerOptions | undefined): DistributedOptimizerOptions {
   const given = optionsOf(options, '{ timeoutSeconds: 60 }', distributedOptimizerOptions);
-  const { model = [], samples, onDifference = 'throw' } = given;
+  const { model = [], samples, onDifference = 'throw', scaleLearningRate = false } = given;
+  const { every = 1, clipByGlobalNorm = 1, warmUpSteps = 0 } = given;
   for (const each of Array.isArray(model) ? model : [model]) requireModel(each, 'distributedOptimizer: model');
   if (samples !== undefined && typeof samples !== 'function') {
     const message = `samples must be a function that returns the number of samples of a step, got ${quote(samples)}`;
@@ -155,7 +191,34 @@ function checkedOptions(options: DistributedOptimizerOptions | undefined): Distr
     const message = `onDifference must be 'throw' or 'warn', got ${quote(onDifference)}`;
     throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
   }
+  requireNumber(every, { name: 'every', from: 1 });
+  requireNumber(warmUpSteps, { name: 'warmUpSteps', from: 0 });
+  if (!(Number.isFinite(clipByGlobalNorm) && clipByGlobalNorm > 0)) {
+    const message = `clipByGlobalNorm must be a positive number, got ${quote(clipByGlobalNorm)}`;
+    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
+  }
+  if (typeof scaleLearningRate !== 'boolean') {
+    const message = `scaleLearningRate must be true or false, got ${quote(scaleLearningRate)}`;
+    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
+  }
   return given;
+}
+
+/** @throws ValueError unless `value` is a whole number from `from` on */
+function requireNumber(value: unknown, { name, from }: { readonly name: string; readonly from: number }): void {
+  if (Number.isSafeInteger(value) && (value as number) >= from) return;
+  const message = `${name} must be a whole number from ${from}, got ${quote(value)}`;
+  throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
+}
+
+/** How the learning rate of steps differs from that of the optimizer; undefined if it does not. */
+function learningRateOf(
+  optimizer: TfOptimizer,
+  { warmUpSteps = 0, scaleLearningRate = false }: DistributedOptimizerOptions,
+  { numReplicasInSync }: ReplicaContext,
+): LearningRate | undefined {
+  const scale = scaleLearningRate ? numReplicasInSync : 1;
+  return warmUpSteps > 0 || scaleLearningRate ? new LearningRate(optimizer, { warmUpSteps, scale }) : undefined;
 }
 
 function requireOptimizer(optimizer: unknown): void {

@@ -1,13 +1,16 @@
-import type { CollError } from '@coll/core';
+import { type CollError, ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { type AgreedList, AgreedLists } from './agreed-lists.js';
 import { broadcastVariables } from './broadcast-weights.js';
+import { clipByGlobalNorm } from './clipped-gradients.js';
 import { isOfEmptyPart } from './empty-part.js';
 import { type Exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
-import { checkedFit, type FitArguments, type PaddedFit, requireOwnRows } from './fit-call.js';
+import { checkedFit, type FitCall, type PaddedFit, requireOwnRows } from './fit-call.js';
 import { gradientsByVariable, isList, tensorsOf } from './gradient-list.js';
-import { meanOverReplicas } from './gradient-mean.js';
+import { meanOverReplicas, type Step } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
+import { GradientWindow } from './gradient-window.js';
+import type { LearningRate } from './learning-rate.js';
 import { OptimizerSettings, stateOf } from './optimizer-state.js';
 import { noteDistributedStep, noteTrained } from './plain-optimizers.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
@@ -35,6 +38,10 @@ export interface StepOptions extends GradientOptions {
   readonly models: readonly TfModel[];
   readonly samples: (() => number) | undefined;
   readonly onDifference: OnDifference;
+  /** Variables change in every so many steps. */
+  readonly every: number;
+  readonly clipByGlobalNorm: number | undefined;
+  readonly learningRate: LearningRate | undefined;
 }
 
 /** The loss function of a call of `minimize` that is under way. */
@@ -59,6 +66,8 @@ export class DistributedStep implements ModelListener {
   readonly #present: PresentStep;
   /** Ids of the variables that have been set to the values of replica 0. */
   readonly #started = new Set<number>();
+  /** Gradients of the steps since the variables of a list have changed. */
+  readonly #windows = new Map<AgreedList, GradientWindow>();
   #minimizing: Minimizing | undefined;
   /** Samples of the batch of a step in `fit`. */
   #samplesOfFit: number | undefined;
@@ -86,8 +95,8 @@ export class DistributedStep implements ModelListener {
     this.#models.add(model);
   }
 
-  checkFit(x: unknown, y: unknown, args: FitArguments): PaddedFit | undefined {
-    return checkedFit(x, y, args, this.#context);
+  checkFit(call: FitCall): PaddedFit | undefined {
+    return checkedFit(call, this.#context, (steps) => this.#exchange(steps));
   }
 
   ownRowsOf(rows: number): number {
@@ -172,6 +181,7 @@ export class DistributedStep implements ModelListener {
     const known = ofList(named);
     const newcomers = named.size - known.filter((gradient) => gradient).length;
     if (this.#apply(list, known, undefined, newcomers)) return;
+    if (this.#options.every > 1) throw lateVariable(this.#options.every);
     this.#learn(gradients);
     // A gradient may hold a mean by now, and those of newcomers belong to unequal weights.
     const again = this.#minimizing && this.#pass(this.#minimizing.f, undefined);
@@ -180,8 +190,8 @@ export class DistributedStep implements ModelListener {
   }
 
   /**
-   * Averages gradients and applies the means. Returns whether it did: not if a replica has
-   * newcomers.
+   * Averages gradients and applies the means, in the last step of a window. Returns whether it did,
+   * or was not to: not if a replica has newcomers.
    * @param positions those of the variables to pass to the optimizer, which identifies its slots by
    * position. Default: those of all variables that ever had a gradient
    */
@@ -192,22 +202,48 @@ export class DistributedStep implements ModelListener {
     newcomers = 0,
   ): boolean {
     const { variables } = list;
-    const gradients = memoryOf(this.#tf, variables, own, this.#minimizing !== undefined);
-    const step = { list, gradients, samples: this.#samples, newcomers };
+    const { every, clipByGlobalNorm: limit } = this.#options;
+    const gradients = memoryOf(this.#tf, variables, own, every === 1 && this.#minimizing !== undefined);
+    const present = { list, gradients, samples: this.#samples, newcomers };
+    const step = every === 1 ? present : this.#windowWith(present);
+    if (!step) return true;
     const averaged = this.#exchange(meanOverReplicas(step, this.#guard), this.#averaging);
     if (averaged === 'newcomers') return false;
     noteDistributedStep(this.#context);
+    if (limit !== undefined) clipByGlobalNorm(averaged, limit);
     const means = tensorsOf(this.#tf, variables, averaged);
-    try {
+    const apply = () =>
       this.#optimizer.applyGradients(
         positions.map((index) => ({ name: (variables[index] as TfVariable).name, tensor: means[index] })),
       );
+    try {
+      if (this.#options.learningRate) this.#options.learningRate.during(apply);
+      else apply();
     } finally {
       means.forEach((mean, index) => {
         if (mean !== own[index]) mean?.dispose();
       });
     }
     return true;
+  }
+
+  /** Adds a step to the window of its list. Returns all steps of the window as one, if it is complete. */
+  #windowWith({ list, gradients, samples, newcomers = 0 }: Step): Step | undefined {
+    const window = this.#windows.get(list) ?? new GradientWindow();
+    this.#windows.set(list, window);
+    window.add(gradients, samples ?? 1, newcomers);
+    if (window.steps < this.#options.every) return undefined;
+    this.#windows.delete(list);
+    // The meter counts the samples of the whole window.
+    if (samples !== undefined) this.#samples = window.samples;
+    const means = window.means(list.variables.length);
+    return { list, gradients: means, samples: window.samples, newcomers: window.newcomers };
+  }
+
+  /** The samples of a window of steps such as the present one; undefined if not known. */
+  get #samplesOfWindow(): number | undefined {
+    const { every } = this.#options;
+    return every === 1 ? this.#samples : every * (this.#samples ?? 1);
   }
 
   /**
@@ -242,7 +278,7 @@ export class DistributedStep implements ModelListener {
       isNew = true;
       return this.#frozenWith(variables);
     };
-    const list = this.#exchange(this.#lists.given(variables, this.#samples, frozen));
+    const list = this.#exchange(this.#lists.given(variables, this.#samplesOfWindow, frozen));
     if (isNew) this.#start([...variables, ...this.#frozenWith(variables)]);
     return list;
   }
@@ -259,7 +295,7 @@ export class DistributedStep implements ModelListener {
       this.#lists.learn(
         [...candidates].filter((variable) => !ofOptimizer.has(variable)),
         withGradient,
-        this.#samples,
+        this.#samplesOfWindow,
       ),
     );
     const frozen = this.#frozenWith(added);
@@ -302,6 +338,12 @@ function explaining(context: ReplicaContext, lists: AgreedLists): SyncReducer {
     }
   };
   return { allReduceSync } as SyncReducer;
+}
+
+/** The error, on all replicas, for a variable whose gradients of earlier steps are not known. */
+function lateVariable(every: number): ValueError {
+  const message = `with every: ${every}, all variables must have a gradient in the first step on some replica, or be passed to minimize as a list; a later step had a gradient for another one`;
+  return new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${message}`);
 }
 
 function disposeOf({ value, grads }: TfLossAndGradients): void {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, NotImplementedError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { exchangeSync, type ReplicaInfo, type SyncReducer } from './exchange.js';
+import type { Exchange, ReplicaInfo } from './exchange.js';
 import type { BatchLogs } from './present-step.js';
 import { nearestMultiples } from './share-rule.js';
 import { isTensor } from './tables.js';
@@ -15,6 +15,13 @@ export interface FitArguments {
   readonly sampleWeight?: unknown;
   readonly validationSplit?: number;
   readonly validationData?: unknown;
+}
+
+/** A call of `model.fit`. */
+export interface FitCall {
+  readonly x: unknown;
+  readonly y: unknown;
+  readonly args: FitArguments;
 }
 
 /** A call of `model.fit` with a share of which the last row is a repeated one. */
@@ -33,12 +40,12 @@ export interface PaddedFit {
  * one is not the replica's own.
  * @throws ValueError for a global batch that does not divide; NotImplementedError for sample weights;
  * InvalidArgumentError on all replicas if they would make different numbers of steps
+ * @param run executes a collective
  */
 export function checkedFit(
-  x: unknown,
-  y: unknown,
-  args: FitArguments,
-  context: ReplicaInfo & SyncReducer,
+  { x, y, args }: FitCall,
+  context: ReplicaInfo,
+  run: (steps: Exchange<void>) => void,
 ): PaddedFit | undefined {
   if (args.sampleWeight !== undefined && args.sampleWeight !== null) {
     const message = 'sampleWeight is not implemented by TensorFlow.js 4; use classWeight, or a loop of your own';
@@ -50,7 +57,7 @@ export function checkedFit(
   // TensorFlow.js itself refuses data without rows.
   if (given === undefined) return undefined;
   const rows = trainingRows(given, args);
-  requireEqualSteps(rows, { ...args, batchSize }, context);
+  requireEqualSteps(rows, { ...args, batchSize }, run);
   if (args.shuffle !== false) return undefined;
   const own = ownRowsOf(x) ?? ownRowsOf(y);
   if (own !== undefined) return own < rows ? { rows, own, used: 0, logs: undefined } : undefined;
@@ -92,11 +99,11 @@ function trainingRows(rows: number, { validationSplit: split = 0, validationData
 function requireEqualSteps(
   rows: number,
   { batchSize = 32, epochs = 1, initialEpoch = 0 }: FitArguments,
-  context: ReplicaInfo & SyncReducer,
+  run: (steps: Exchange<void>) => void,
 ): void {
   const steps = Math.ceil(rows / batchSize) * (epochs - initialEpoch);
   const extremes = Float64Array.of(steps, -steps);
-  exchangeSync(extremesOf(extremes), context);
+  run(extremesOf(extremes));
   const [most, least] = [extremes[0] as number, -(extremes[1] as number)];
   if (most === least) return;
   throw new InvalidArgumentError(
@@ -107,8 +114,8 @@ function requireEqualSteps(
   );
 }
 
-function* extremesOf(values: Float64Array) {
-  yield { op: 'max' as const, values: [values], into: [values] };
+function* extremesOf(values: Float64Array): Exchange<void> {
+  yield { op: 'max', values: [values], into: [values] };
 }
 
 /** The rows of an input of a model: a tensor, or a list or object of tensors. */

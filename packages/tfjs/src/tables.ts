@@ -93,7 +93,7 @@ export function takeRows(tf: TensorFlow, { form, elements }: Table, rows: Int32A
 }
 
 /** The number of rows of a table of this form. */
-export function rowsOfForm(form: Form): number {
+function rowsOfForm(form: Form): number {
   return form.kind === 'tensor' ? (form.shape[0] as number) : form.length;
 }
 

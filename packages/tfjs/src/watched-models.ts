@@ -1,5 +1,5 @@
 import { type Inputs, onFirstRows } from './first-rows.js';
-import { type FitArguments, ownRowsOfBatch, type PaddedFit } from './fit-call.js';
+import { type FitArguments, type FitCall, ownRowsOfBatch, type PaddedFit } from './fit-call.js';
 import type { BatchLogs } from './present-step.js';
 import type { TensorFlow, TfModel, TfTensor, TfVariable } from './tensorflow.js';
 
@@ -26,7 +26,7 @@ export interface ModelListener {
   /** The optimizer was given to `compile` of this model, or trains it. */
   addModel(model: TfModel): void;
   /** Checks a call of `fit` before its first step. */
-  checkFit(x: unknown, y: unknown, args: FitArguments): PaddedFit | undefined;
+  checkFit(call: FitCall): PaddedFit | undefined;
   /** How many rows of a batch of `trainOnBatch` are the replica's own. */
   ownRowsOf(rows: number): number;
   /** Takes a training step on a part of a batch with so many samples. */
@@ -57,7 +57,7 @@ export function watchModels(tf: TensorFlow, optimizer: object, listener: ModelLi
   };
   if (typeof makeTrainFunction !== 'function') return;
   prototype.fit = async function (this: LayersModel, x, y, args = {}) {
-    const padded = listeners.get(Object(this.optimizer))?.checkFit(x, y, args);
+    const padded = listeners.get(Object(this.optimizer))?.checkFit({ x, y, args });
     if (!padded) return fit.call(this, x, y, args);
     paddedFits.set(this, padded);
     try {

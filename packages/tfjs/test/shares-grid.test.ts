@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { Case, Trained, Way } from './fixtures/shares.ts';
 import { expectEqual, threads, trainedBy } from './shared-training.ts';
 
-const ways: readonly Way[] = ['fit', 'fitDataset', 'trainOnBatch', 'minimize'];
+const ways: readonly Way[] = ['fit', 'fitWithOptions', 'fitDataset', 'trainOnBatch', 'minimize'];
 const cases = ways.flatMap((way) => [65, 127, 1001].map((rows): Case => [way, rows]));
 
 let alone: Trained[][];

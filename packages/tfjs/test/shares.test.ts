@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Case, fromReplica, refused, shuffled, Way } from './fixtures/shares.ts';
 import { expectEqual, sharesModule, threads, trainedBy } from './shared-training.ts';
 
-const ways: readonly Way[] = ['fit', 'fitDataset', 'trainOnBatch', 'minimize'];
+const ways: readonly Way[] = ['fit', 'fitWithOptions', 'fitDataset', 'trainOnBatch', 'minimize'];
 
 const two = threads(2);
 afterAll(() => two.close());
