@@ -69,7 +69,7 @@ describe('progressLine', () => {
     );
     expect(lines).toEqual([]);
     const shown = written.join('');
-    expect(shown).toContain('100 % · step 2/2 · 32 samples/s · loss 0.5000 on replica 0 · 12 % waiting, 5 % exchange');
+    expect(shown).toContain(' step 2/2 · 32 samples/s · own loss 0.5000 · 12 % waiting, 5 % exchange');
     expect(written.filter((text) => text.endsWith('\n'))).toEqual([
       expect.stringMatching(/^epoch 1\/2 · step 2 · 32 samples\/s · loss 0.2500/),
       expect.stringMatching(/^epoch 2\/2 · step 4 · /),

@@ -9,7 +9,7 @@ import type { TfCallback } from '../tf-callbacks.js';
 /**
  * Makes a callback that shows the progress of a training, on replica 0: the epoch, steps, samples per
  * second over all replicas, the loss, and which shares of the time replicas wait for others and
- * exchange gradients. In a terminal, a line shows the present epoch, with the loss of replica 0, and
+ * exchange gradients. In a terminal, a line shows the present epoch, with the own loss of replica 0, and
  * each epoch leaves a line with the metrics of all replicas. Without a terminal, epochs print a line
  * at most every ten seconds. The end of the training prints whether several replicas pay.
  *
@@ -107,7 +107,7 @@ export function progressOn(
       rows += size;
       const figures = [
         ...(rows > 0 ? [rate(rows * replicas)] : []),
-        ...(loss === undefined ? [] : [`loss ${loss.toFixed(4)}${replicas > 1 ? ' on replica 0' : ''}`]),
+        ...(loss === undefined ? [] : [`${replicas > 1 ? 'own loss' : 'loss'} ${loss.toFixed(4)}`]),
         ...sharesOf(present),
       ];
       bar?.update(stepsOfEpoch, { figures: figures.map((figure) => ` · ${figure}`).join('') });
@@ -136,9 +136,9 @@ export function progressOn(
   };
 }
 
-const withTotal = '{epoch} {bar} {percentage} % · step {value}/{total}{figures}';
+const withTotal = '{epoch} {bar} step {value}/{total}{figures}';
 const withoutTotal = '{epoch} · step {value}{figures}';
-const barOptions = { barsize: 16, clearOnComplete: true, linewrap: true, emptyOnZero: true } as const;
+const barOptions = { barsize: 10, clearOnComplete: true, linewrap: true, emptyOnZero: true } as const;
 
 /** A bar that does not keep the program alive if the training fails. */
 class Bar extends SingleBar {
