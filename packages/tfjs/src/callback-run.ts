@@ -1,4 +1,5 @@
 import { type CollError, InvalidArgumentError } from '@coll/core';
+import { endRequestsOf } from '@coll/core/internal';
 import { type CommonMetrics, commonMetrics, type OwnMetrics } from './common-metrics.js';
 import { type AsyncReducer, type Exchange, exchange, type ReplicaInfo } from './exchange.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
@@ -18,6 +19,8 @@ export interface CallbackSettings {
   readonly batchLogs: 'local' | 'mean';
   readonly validationRows: number | undefined;
   readonly maxSeconds: number;
+  /** Whether SIGTERM ends the training instead of the process. */
+  readonly stopOnSigterm: boolean;
   readonly timeoutSeconds: number | undefined;
 }
 
@@ -79,6 +82,7 @@ export class CallbackRun {
       epoch: undefined,
       sharesSettings: true,
     });
+    if (this.#settings.stopOnSigterm) endRequestsOf(this.#context).accept();
     for (const callback of this.#settings.callbacks) await callback.onTrainBegin?.(await readLogs(logs));
     // `fit` forgets stops that a callback asks for before the first epoch.
     if (this.#model) this.#model.stopTraining = false;
@@ -86,6 +90,7 @@ export class CallbackRun {
 
   async onTrainEnd(logs: TfLogs): Promise<void> {
     Object.assign(this.#present, { logs: undefined, wantsStop: false, sharesSettings: false });
+    if (this.#settings.stopOnSigterm) endRequestsOf(this.#context).refuse();
     for (const callback of this.#settings.callbacks) await callback.onTrainEnd?.(await readLogs(logs));
   }
 
@@ -145,7 +150,9 @@ export class CallbackRun {
    * replica would end while the others wait for it.
    */
   #noteWish(): void {
-    if (performance.now() - this.#beginning > 1000 * this.#settings.maxSeconds) this.stopTraining = true;
+    const { maxSeconds, stopOnSigterm } = this.#settings;
+    if (performance.now() - this.#beginning > 1000 * maxSeconds) this.stopTraining = true;
+    if (stopOnSigterm && endRequestsOf(this.#context).isPending) this.stopTraining = true;
     if (this.#present.stops || !this.#model?.stopTraining) return;
     this.#model.stopTraining = false;
     this.stopTraining = true;

@@ -35,6 +35,12 @@ export interface DistributedCallbacksOptions {
   readonly validationRows?: number | undefined;
   /** The training ends on all replicas after the step in which this many seconds are over. Default: no limit. */
   readonly maxSeconds?: number | undefined;
+  /**
+   * Whether SIGTERM ends the training on all replicas after the next step, instead of the process that
+   * gets it. The program then goes on after `fit`, and can save the model. A second SIGTERM ends the
+   * process. Default: false.
+   */
+  readonly stopOnSigterm?: boolean | undefined;
   /** When plain callbacks yield to other work of the thread, as in `fit`. Default: 'auto', every 125 ms. */
   readonly yieldEvery?: TfYieldEvery | undefined;
   /** Maximum seconds to wait for the other replicas. Default: no limit. */
@@ -46,6 +52,7 @@ const distributedCallbacksOptions = knownOptions<DistributedCallbacksOptions>('d
   batchLogs: true,
   validationRows: true,
   maxSeconds: true,
+  stopOnSigterm: true,
   yieldEvery: true,
   timeoutSeconds: true,
 });
@@ -87,7 +94,8 @@ export interface DistributedCallbacks {
  * validate on the same data, unless the option `validationRows` is given. Before `fit` validates, moving
  * statistics, such as those of batch normalisation, are averaged as by `averageStatistics`.
  *
- * If a callback of any replica sets `model.stopTraining`, or `maxSeconds` are over, all replicas end
+ * If a callback of any replica sets `model.stopTraining`, `maxSeconds` are over, or a process gets SIGTERM
+ * with the option `stopOnSigterm`, all replicas end
  * the training after the same step: at the end of the epoch if it was set there, and after the next
  * step if it was set in a batch. A setting of the optimizer, such as the learning rate, that a
  * callback changes on some replicas only changes on all of them before the next step of
@@ -142,6 +150,7 @@ export function distributedCallbacks(
     batchLogs,
     validationRows: given.validationRows,
     maxSeconds: given.maxSeconds ?? Number.POSITIVE_INFINITY,
+    stopOnSigterm: given.stopOnSigterm ?? false,
     timeoutSeconds: given.timeoutSeconds,
   });
   return asCallback(run, baseCallback(tf) ?? Object);
@@ -170,7 +179,7 @@ function asCallback(run: CallbackRun, Base: new () => object): DistributedCallba
 /** @throws ValueError for an option of a wrong name or value */
 function checkedOptions(options: DistributedCallbacksOptions | undefined): DistributedCallbacksOptions {
   const given = optionsOf(options, '{ maxSeconds: 600 }', distributedCallbacksOptions);
-  const { onReplica0 = [], batchLogs = 'local', validationRows = 0, maxSeconds = 1 } = given;
+  const { onReplica0 = [], batchLogs = 'local', validationRows = 0, maxSeconds = 1, stopOnSigterm = false } = given;
   requireCallbacks(onReplica0, 'onReplica0');
   if (batchLogs !== 'local' && batchLogs !== 'mean')
     throw wrong(`batchLogs must be 'local' or 'mean', got ${quote(batchLogs)}`);
@@ -180,6 +189,7 @@ function checkedOptions(options: DistributedCallbacksOptions | undefined): Distr
     );
   if (typeof maxSeconds !== 'number' || !(maxSeconds > 0))
     throw wrong(`maxSeconds must be a positive number, got ${quote(maxSeconds)}`);
+  if (typeof stopOnSigterm !== 'boolean') throw wrong(`stopOnSigterm must be a boolean, got ${quote(stopOnSigterm)}`);
   return given;
 }
 

@@ -1,5 +1,5 @@
 import { AbortedError, type Engine, failThreadGroup, RuntimeError, type ThreadGroup } from '@coll/core';
-import { log, messageOf } from '@coll/core/internal';
+import { log, messageOf, ProcessEndRequests } from '@coll/core/internal';
 import { host } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
 import { annotate } from '../replicas/replica-error.js';
@@ -52,6 +52,7 @@ export class ReplicaThreads implements ReplicaListener {
   runs = 0;
   readonly #threads: ReplicaWorker[] = [];
   readonly #group: ThreadGroup;
+  readonly #endRequests: ProcessEndRequests;
   readonly #firstReplica: number;
   readonly #loading: Loading;
   /** The modules of earlier runs. */
@@ -75,9 +76,11 @@ export class ReplicaThreads implements ReplicaListener {
     this.#modules.set(module.href, this.#loading);
     this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
+    const endRequested = new Int32Array(new SharedArrayBuffer(4));
+    this.#endRequests = new ProcessEndRequests(endRequested);
     try {
       for (let replica = 0; replica < size; replica++) {
-        const start = { replica, devices, firstReplica, group: this.#group, setup };
+        const start = { replica, devices, firstReplica, group: this.#group, setup, endRequested };
         this.#threads.push(new ReplicaWorker(start, this.#loading, this));
       }
     } catch (error) {
@@ -114,6 +117,7 @@ export class ReplicaThreads implements ReplicaListener {
       group: this.#group,
       firstReplica: this.#firstReplica,
       onReport,
+      acceptEnd: () => this.#endRequests.accept(),
       hasOthers: step.others !== undefined,
       tell: (replica, message, what) => this.#threads[replica]?.tell(message, what),
     });
@@ -138,6 +142,7 @@ export class ReplicaThreads implements ReplicaListener {
       return await this.#ended(error, step);
     } finally {
       stopWatching();
+      this.#endRequests.refuse();
       clearInterval(look);
       signal?.removeEventListener('abort', abort);
     }

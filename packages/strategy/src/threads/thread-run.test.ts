@@ -18,10 +18,11 @@ function runOf(
   const heard: ToReplica[][] = Array.from({ length: size }, () => []);
   const tell = (replica: number, message: ToReplica) => heard[replica]?.push(message);
   const group = createThreadGroup({ size });
-  const run = new ThreadRun({ group, firstReplica, hasOthers, onReport, tell });
+  const acceptEnd = vi.fn();
+  const run = new ThreadRun({ group, firstReplica, hasOthers, onReport, acceptEnd, tell });
   run.results.catch(() => {});
   return {
-    ...{ run, heard },
+    ...{ run, heard, acceptEnd },
     say: (replica: number, message: ReplicaMessage) => run.message(replica, message),
     /** The replica begins a collective. */
     begin: (replica: number) => new SharedBarrier(group.control, size, 0).advance(replica),

@@ -26,6 +26,8 @@ export interface RunningReplicas {
   /** The id of the first replica. */
   readonly firstReplica: number;
   readonly onReport: RunOptions['onReport'];
+  /** Called if a replica accepts requests to end the process. */
+  readonly acceptEnd: () => void;
   /** Whether there are replicas in other processes. */
   readonly hasOthers: boolean;
   /** Sends a message to the thread of a replica. */
@@ -118,6 +120,9 @@ export class ThreadRun {
     switch (message.type) {
       case 'report':
         this.#replicas.onReport?.(this.#idOf(replica), decode(message.value));
+        return;
+      case 'acceptEnd':
+        this.#replicas.acceptEnd();
         return;
       case 'merge':
         this.#merges.add(replica, message.args);

@@ -28,6 +28,7 @@ function environmentOf(worker: number | undefined, setup: Partial<WorkerSetup>):
       devices: [device],
       group: createThreadGroup({ size: 1 }),
       setup: whole,
+      endRequested: new Int32Array(new SharedArrayBuffer(4)),
     },
     ...{ module: 'data:text/javascript,', exportName: undefined, args: [] },
   };
