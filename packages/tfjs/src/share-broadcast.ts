@@ -2,7 +2,7 @@ import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import type { ReplicaInfo } from './exchange.js';
 import { rowsOfText, textOfRows } from './rows-as-text.js';
-import { type Elements, type Form, isTyped, type Nesting, type Table, type Tables, tablesOf } from './tables.js';
+import { type Elements, type Form, isTyped, type Nesting, type Table, type Tables } from './tables.js';
 
 type Broadcaster = ReplicaInfo & Pick<ReplicaContext, 'broadcastSync'>;
 
@@ -23,13 +23,12 @@ type TypeName = keyof typeof types;
 /** Typed arrays begin at multiples of their largest element. */
 const alignment = 8;
 
-/** The tables of the data of replica `root`, on all replicas. @throws ValueError, on the root, for its data */
-export function broadcastTables(data: unknown, context: Broadcaster, root: number): Tables {
-  const isRoot = context.replicaIdInSyncGroup === root;
-  const own = isRoot ? tablesOf(data, 'shareOf') : undefined;
+/** The tables of replica `root`, on all replicas; undefined if it has none. */
+export function broadcastTables(own: Tables | undefined, context: Broadcaster, root: number): Tables | undefined {
   const bytes = own ? bytesOf(own) : new Uint8Array();
   const [length = 0] = broadcast(Float64Array.of(bytes.length), context, root) as Float64Array;
-  const received = broadcast(isRoot ? bytes : new Uint8Array(length), context, root) as Uint8Array;
+  if (length === 0) return undefined;
+  const received = broadcast(own ? bytes : new Uint8Array(length), context, root) as Uint8Array;
   return own ?? tablesIn(received);
 }
 

@@ -2,6 +2,7 @@ import { ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import type { ReplicaInfo } from './exchange.js';
 import { requireSameData } from './same-data.js';
+import { broadcastTables } from './share-broadcast.js';
 import { nearestMultiples, ownRowsOfReplica, type Remainder } from './share-rule.js';
 import { isTensor, nested, type Table, type Tables, tablesOfBatch, takeRows } from './tables.js';
 import type { TensorFlow } from './tensorflow.js';
@@ -17,7 +18,13 @@ export interface Dataset {
   iterator(): Promise<LazyIterator>;
 }
 
-type Sharer = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync'>;
+type Sharer = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync'>;
+
+interface Sharing {
+  readonly remainder: Remainder;
+  /** The replica that reads the batches; undefined if each replica reads them. */
+  readonly from: number | undefined;
+}
 
 export function isDataset(value: unknown): value is Dataset {
   const { iterator, forEachAsync } = Object(value);
@@ -25,34 +32,35 @@ export function isDataset(value: unknown): value is Dataset {
 }
 
 /** A dataset of this replica's part of each batch. */
-export function shareOfDataset(tf: TensorFlow, dataset: Dataset, context: Sharer, remainder: Remainder): Dataset {
+export function shareOfDataset(tf: TensorFlow, dataset: Dataset, context: Sharer, sharing: Sharing): Dataset {
+  const isReader = sharing.from === undefined || context.replicaIdInSyncGroup === sharing.from;
+  // A replica that does not read may not even have the files.
+  const { data } = tf as { readonly data?: { array(items: []): Dataset } };
+  const source = isReader ? dataset : (data?.array([]) ?? dataset);
   const iterator = async () => {
-    const batches = await dataset.iterator();
-    const parts = new Parts(tf, batches, context, remainder);
+    const batches = await source.iterator();
+    const parts = new Parts(tf, batches, context, sharing);
     return Object.create(batches, { next: { value: () => parts.next() } }) as LazyIterator;
   };
   return Object.create(dataset, { iterator: { value: iterator } }) as Dataset;
 }
-
-/** The next batch of a dataset, or its end. */
-type Read = { readonly batch: unknown; readonly tables: Tables } | undefined;
 
 /** One reading of a dataset. */
 class Parts {
   readonly #tf: TensorFlow;
   readonly #batches: LazyIterator;
   readonly #context: Sharer;
-  readonly #remainder: Remainder;
+  readonly #sharing: Sharing;
   #isFirst = true;
   #hasEnded = false;
   /** The latest call of `next`: the methods of `tf.data` do not wait for one before they make another. */
   #latest: Promise<unknown> = Promise.resolve();
 
-  constructor(tf: TensorFlow, batches: LazyIterator, context: Sharer, remainder: Remainder) {
+  constructor(tf: TensorFlow, batches: LazyIterator, context: Sharer, sharing: Sharing) {
     this.#tf = tf;
     this.#batches = batches;
     this.#context = context;
-    this.#remainder = remainder;
+    this.#sharing = sharing;
   }
 
   next(): Promise<IteratorResult<unknown, unknown>> {
@@ -64,29 +72,40 @@ class Parts {
   async #next(): Promise<IteratorResult<unknown, unknown>> {
     const read = this.#hasEnded ? undefined : await this.#read();
     if (!read) return { value: null, done: true };
-    const { rows: total, nesting, tables } = read.tables;
+    const { rows: total, nesting, tables } = read;
     const { numReplicasInSync: replicas } = this.#context;
+    const { remainder } = this.#sharing;
     if (total % replicas !== 0) {
       await this.#requireEnd(total);
-      if (this.#remainder === 'exact') givenSharesOf(this.#context).areUneven = true;
+      if (remainder === 'exact') givenSharesOf(this.#context).areUneven = true;
     }
-    const rows = ownRowsOfReplica(total, this.#context, this.#remainder);
+    const rows = ownRowsOfReplica(total, this.#context, remainder);
     // With 'drop', no replica has a part of a batch with fewer rows than replicas.
-    if (rows.length === 0 && this.#remainder === 'drop') return { value: null, done: true };
+    if (rows.length === 0 && remainder === 'drop') return { value: null, done: true };
     return { value: nested(nesting, (index) => takeRows(this.#tf, tables[index] as Table, rows)), done: false };
   }
 
-  /** Reads a batch, and disposes of its tensors. @throws ValueError on all replicas if their first batches differ */
-  async #read(): Promise<Read> {
+  /** The next batch, or undefined. @throws ValueError on all replicas if their first batches differ */
+  async #read(): Promise<Tables | undefined> {
+    const { from } = this.#sharing;
+    const isReader = from === undefined || this.#context.replicaIdInSyncGroup === from;
+    const own = isReader ? await this.#readOwn() : undefined;
+    const tables = from === undefined ? own : broadcastTables(own, this.#context, from);
+    this.#hasEnded = !tables;
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (isFirst && from === undefined) requireSameData(own, this.#context, 'read different first batches of a dataset');
+    return tables;
+  }
+
+  /** Reads a batch, and disposes of its tensors. */
+  async #readOwn(): Promise<Tables | undefined> {
     const { value: batch, done } = await this.#batches.next();
-    this.#hasEnded = done === true;
+    if (done) return undefined;
     try {
-      const tables = done ? undefined : await tablesOfBatch(batch, 'shareOf');
-      if (this.#isFirst) requireSameData(tables, this.#context, 'read different first batches of a dataset');
-      this.#isFirst = false;
-      return tables && { batch, tables };
+      return await tablesOfBatch(batch, 'shareOf');
     } finally {
-      if (!done) disposeOf(batch);
+      disposeOf(batch);
     }
   }
 

@@ -235,6 +235,25 @@ describe('the share of a dataset', () => {
     await expect(partsOf(2, lists as never)).rejects.toThrow('batch.xs must be a tensor, got [1]; call batch(size)');
   });
 
+  it('has the rows of one replica, which alone reads its dataset', async () => {
+    const [root, other] = replicas(2) as [ReplicaContext, ReplicaContext];
+    const sent: Tensor[] = [];
+    const sending = { ...root, broadcastSync: (value: Tensor) => sent.push(value) && value };
+    const receiving = { ...other, broadcastSync: () => sent.shift() };
+    const unread = tf.data.generator(() => {
+      throw new Error('is read');
+    });
+    const yours = shareOf(tf, dataset(5, 4), sending as never, { from: 0 });
+    const mine = shareOf(tf, unread.batch(4), receiving as never, { from: 0 });
+    const rowsIn = async (share: unknown) =>
+      (await (share as tf.data.Dataset<Batch>).toArray()).map(({ ys }) => Array.from(ys.dataSync()));
+    expect([await rowsIn(yours), await rowsIn(mine)]).toEqual([
+      [[0, 2], [4]],
+      [[1, 3], []],
+    ]);
+    expect(sent).toEqual([]);
+  });
+
   it('is an error if replicas read different first batches', async () => {
     const share = shareOf(tf, dataset(4, 2), oddReplica());
     await expect(share.toArray()).rejects.toThrow(/^replicas read different first batches of a dataset, .*from: 0/);

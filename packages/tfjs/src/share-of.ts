@@ -20,7 +20,8 @@ export interface ShareOptions {
    */
   readonly remainder?: Remainder | undefined;
   /**
-   * The replica whose data all replicas share, sent by a broadcast. The other replicas may pass undefined. Default:
+   * The replica whose data all replicas share, sent by a broadcast. The other replicas may pass undefined. If that
+   * replica shares a dataset, the others pass any dataset, which is not read, and each batch is broadcast. Default:
    * each replica passes the same data.
    */
   readonly from?: number | undefined;
@@ -78,13 +79,8 @@ export function shareOf(tf: TensorFlow, data: object | undefined, context: Share
   requireTensorFlow(tf, 'shareOf');
   requireContext(context, 'allReduceSync', 'shareOf');
   const { remainder, from } = checkedOptions(options);
-  if (isDataset(data)) {
-    if (from === undefined) return shareOfDataset(tf, data, context, remainder);
-    const message = 'from is for tensors and arrays, not for a dataset; give each replica the same dataset';
-    throw new ValueError('ERR_COLL_VALUE', `shareOf: ${message}`, { operation: 'shareOf' });
-  }
-  const tables = from === undefined ? tablesOfAll(data, context) : broadcastTables(data, context, from);
-  return partOf(tf, tables, context, remainder);
+  if (isDataset(data)) return shareOfDataset(tf, data, context, { remainder, from });
+  return partOf(tf, tablesOfAll(data, context, from), context, remainder);
 }
 
 /** This replica's part of tables that are equal on all replicas. */
@@ -112,10 +108,13 @@ function partOf(
   }) as object;
 }
 
-function tablesOfAll(data: unknown, context: Sharer): Tables {
-  const tables = tablesOf(data, 'shareOf');
-  requireSameData(tables, context, 'pass different data to shareOf');
-  return tables;
+/** The tables of this replica's data, which must be the same on all replicas, or those of replica `from`. */
+function tablesOfAll(data: unknown, context: Sharer, from: number | undefined): Tables {
+  const isReader = from === undefined || context.replicaIdInSyncGroup === from;
+  const own = isReader ? tablesOf(data, 'shareOf') : undefined;
+  if (from !== undefined) return broadcastTables(own, context, from) as Tables;
+  requireSameData(own, context, 'pass different data to shareOf');
+  return own as Tables;
 }
 
 function checkedOptions(options: ShareOptions | undefined) {
