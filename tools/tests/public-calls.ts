@@ -199,6 +199,7 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
     { timeoutSeconds: 1 },
   ],
   'tfjs: trainingState': () => [tf(), { model: model(), epoch: 1, step: 2, data: [3] }],
+  'tfjs: checkpointHandler': () => ['no-such-folder'],
   'tfjs: checkpointCallback': () => ['no-such-folder', state(), strategy.getReplicaContext(), { every: { steps: 1 } }],
   'tfjs: saveCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { keep: 1 }],
   'tfjs: restoreCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { wholeEpochs: true }],

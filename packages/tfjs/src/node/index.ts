@@ -8,6 +8,7 @@ export {
   type CheckpointInterval,
   checkpointCallback,
 } from './checkpoint-callback.js';
+export { checkpointHandler, registerFileHandler, type TfHandlerRegistry } from './checkpoint-handler.js';
 export { metricsLog } from './metrics-log.js';
 export { progressLine } from './progress-line.js';
 export { type RestoreCheckpointOptions, restoreCheckpoint } from './restore-checkpoint.js';
