@@ -2,7 +2,10 @@ import { type CollError, InvalidArgumentError } from '@coll/core';
 import { endRequestsOf } from '@coll/core/internal';
 import { type CommonMetrics, commonMetrics, type OwnMetrics } from './common-metrics.js';
 import { type AsyncReducer, type Exchange, exchange, type ReplicaInfo } from './exchange.js';
+import { OptimizerSettings } from './optimizer-state.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
+import { shareSettings } from './shared-settings.js';
+import type { TfOptimizer } from './tensorflow.js';
 import { readLogs, type TfCallback, type TfLogs } from './tf-callbacks.js';
 import { type TrainingSummary, trainingMeterOf } from './training-meter.js';
 
@@ -26,6 +29,11 @@ export interface CallbackSettings {
 
 type StepMethod = 'onEpochBegin' | 'onEpochEnd' | 'onBatchBegin' | 'onBatchEnd';
 
+interface TrainedModel {
+  stopTraining?: boolean;
+  readonly optimizer?: TfOptimizer;
+}
+
 /** One training of one replica, as its callbacks see it. */
 export class CallbackRun {
   readonly #context: ReplicaInfo & AsyncReducer;
@@ -34,7 +42,9 @@ export class CallbackRun {
   readonly #means = new RunningMeans();
   /** Whether `fit` may validate now, so that all replicas do, and none of them has. */
   #mayValidate = false;
-  #model: { stopTraining?: boolean } | undefined;
+  #model: TrainedModel | undefined;
+  /** The settings of the model's optimizer; undefined if it has none. */
+  #optimizer: OptimizerSettings | undefined;
   /** Whether TensorFlow.js makes the calls, which then also computes the metrics of epochs. */
   #isFit = false;
   #beginning = performance.now();
@@ -82,6 +92,8 @@ export class CallbackRun {
       epoch: undefined,
       sharesSettings: true,
     });
+    const { optimizer } = this.#model ?? {};
+    this.#optimizer = optimizer && new OptimizerSettings(optimizer);
     if (this.#settings.stopOnSigterm) endRequestsOf(this.#context).accept();
     for (const callback of this.#settings.callbacks) await callback.onTrainBegin?.(await readLogs(logs));
     // `fit` forgets stops that a callback asks for before the first epoch.
@@ -111,6 +123,8 @@ export class CallbackRun {
     const size = (logs['size'] ?? this.#present.logs?.size) as number | undefined;
     this.#present.logs = undefined;
     this.#mayValidate = false;
+    // The step has compared the settings.
+    this.#optimizer?.noteCurrent();
     if (size !== undefined) this.#rows = (this.#rows ?? 0) + size;
     if (!this.#isFit) this.#means.add(metricsOf(await readLogs(logs)), size);
     if (this.#settings.batchLogs === 'mean') await this.#average(`batch ${batch}`, logs, size);
@@ -127,7 +141,7 @@ export class CallbackRun {
     this.#present.epoch = { rows, summary: await this.#summary() };
     await this.#callAll('onEpochEnd', epoch, logs);
     if (stops) this.#present.stops = true;
-    else if (!this.#present.stops) await this.#agreeOnStop();
+    if (!this.#isAlone) await this.#exchange(this.#agree());
     this.#endIfAllStop();
   }
 
@@ -177,22 +191,21 @@ export class CallbackRun {
     return this.#isAlone ? undefined : this.#exchange(trainingMeterOf(this.#context).summary(this.#context));
   }
 
-  /** Ends the training if a callback of any replica asked for it at the end of the epoch. */
-  async #agreeOnStop(): Promise<void> {
-    if (this.#isAlone) return;
-    const wish = Uint8Array.of(this.#present.wantsStop ? 1 : 0);
-    await this.#exchange(maximum(wish));
-    this.#present.stops = wish[0] !== 0;
+  /** Shares what callbacks of any replica decided at the end of an epoch. */
+  *#agree(): Exchange<void> {
+    const hash = this.#optimizer?.hash ?? 0;
+    const extremes = Float64Array.of(this.#present.wantsStop ? 1 : 0, hash, -hash);
+    yield { op: 'max', values: [extremes], into: [extremes] };
+    const [wantsStop, most, leastNegated] = extremes as unknown as [number, number, number];
+    if (wantsStop !== 0) this.#present.stops = true;
+    // Settings that still differ are an error of the next step.
+    if (most !== -leastNegated && this.#optimizer) yield* shareSettings(this.#optimizer, this.#context, true);
   }
 
   #exchange<Result>(steps: Exchange<Result>): Promise<Result> {
     const { timeoutSeconds } = this.#settings;
     return exchange(steps, explaining(this.#context), { timeoutSeconds });
   }
-}
-
-function* maximum(values: Uint8Array): Exchange<void> {
-  yield { op: 'max', values: [values], into: [values] };
 }
 
 /** The numbers in logs that are metrics. */

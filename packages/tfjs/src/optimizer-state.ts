@@ -69,6 +69,11 @@ export class OptimizerSettings {
     this.#agreed = this.#text;
   }
 
+  /** Records that all replicas have the present settings. */
+  noteCurrent(): void {
+    this.#agreed = this.text;
+  }
+
   /** Changes settings. */
   assign(settings: ScalarSettings): void {
     assignSettings(this.#optimizer, settings);

@@ -8,7 +8,8 @@ import { firstNonFinite } from './finite.js';
 import type { GradientMemory } from './gradient-memory.js';
 import { type OptimizerSettings, stateOf } from './optimizer-state.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
-import { mixed, whichAreEqual } from './same-variables.js';
+import { mixed } from './same-variables.js';
+import { shareSettings } from './shared-settings.js';
 import type { TensorFlow, TfOptimizer } from './tensorflow.js';
 import { gatherValues, oddReplicas } from './values-of-all.js';
 
@@ -135,15 +136,8 @@ export class StepGuard {
   /** Takes over settings that a callback of one replica has changed, or reports the difference. */
   *#resolveSettings(): Exchange<void> {
     const { settings } = this.#optimizer as GuardedOptimizer;
-    const { sharesSettings } = this.#present;
-    const all = yield* gatherValues({ sharesSettings, changed: settings.changed ?? null }, this.#info);
-    const changed = all.find((replica) => replica.changed !== null)?.changed;
-    if (changed && all.every((replica) => replica.sharesSettings)) {
-      settings.assign(changed);
-      const [areEqual] = yield* whichAreEqual([settings.hash]);
-      if (areEqual) return settings.noteAgreed();
-    }
-    yield* this.#tellSettings();
+    const areEqual = yield* shareSettings(settings, this.#info, this.#present.sharesSettings);
+    if (!areEqual) yield* this.#tellSettings();
   }
 
   *#tellSettings(): Exchange<void> {
