@@ -52,6 +52,8 @@ class Parts {
   readonly #context: Sharer;
   readonly #sharing: Sharing;
   #isFirst = true;
+  /** Rows of the first batch. */
+  #usualRows: number | undefined;
   #hasEnded = false;
   /** The latest call of `next`: the methods of `tf.data` do not wait for one before they make another. */
   #latest: Promise<unknown> = Promise.resolve();
@@ -75,6 +77,7 @@ class Parts {
     const { rows: total, nesting, tables } = read;
     const { numReplicasInSync: replicas } = this.#context;
     const { remainder } = this.#sharing;
+    this.#usualRows ??= total;
     if (total % replicas !== 0) {
       await this.#requireEnd(total);
       if (remainder === 'exact') givenSharesOf(this.#context).areUneven = true;
@@ -113,10 +116,12 @@ class Parts {
   async #requireEnd(rows: number): Promise<void> {
     if (!(await this.#read())) return;
     const { numReplicasInSync: replicas } = this.#context;
+    const advice =
+      rows === this.#usualRows
+        ? `use batches of ${nearestMultiples(rows, replicas)}`
+        : 'call repeat() and concatenate() after shareOf, or leave small batches out by batch(size, false)';
     const message = `each batch of the dataset but the last must have a multiple of ${replicas} rows, one part per replica, got ${rows}`;
-    throw new ValueError('ERR_COLL_VALUE', `shareOf: ${message}; use batches of ${nearestMultiples(rows, replicas)}`, {
-      operation: 'shareOf',
-    });
+    throw new ValueError('ERR_COLL_VALUE', `shareOf: ${message}; ${advice}`, { operation: 'shareOf' });
   }
 }
 

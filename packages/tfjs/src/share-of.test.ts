@@ -219,10 +219,13 @@ describe('the share of a dataset', () => {
     tf.dispose(elements);
   });
 
-  it('refuses batches that do not divide before the first step, except the last one', async () => {
+  it('refuses batches that do not divide before a step uses them, except the last one', async () => {
     const before = tf.memory().numTensors;
     await expect(partsOf(3, dataset(9, 4))).rejects.toThrow(
       'must have a multiple of 3 rows, one part per replica, got 4; use batches of 3 or 6',
+    );
+    await expect(partsOf(2, dataset(5, 4).repeat(2))).rejects.toThrow(
+      'must have a multiple of 2 rows, one part per replica, got 1; call repeat() and concatenate() after shareOf',
     );
     expect(await partsOf(3, dataset(4, 4))).toEqual([[[0, 3]], [[1]], [[2]]]);
     expect(tf.memory().numTensors).toBe(before);
