@@ -1,6 +1,6 @@
 // Trains a TensorFlow.js model in all processes that the launcher has started, on one host or several.
 import { MultiWorkerMirroredStrategy, SlurmClusterResolver } from '@coll/strategy';
-import { distributedOptimizer } from '@coll/tfjs';
+import { distributedOptimizer, shareOf } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
 
 await using strategy = new MultiWorkerMirroredStrategy({
@@ -16,11 +16,10 @@ const losses = await strategy.run(async (replica) => {
   const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [1] })] });
   model.compile({ optimizer: distributedOptimizer(tf, tf.train.sgd(0.1), replica), loss: 'meanSquaredError' });
 
-  // Each replica reads its own share of the samples of y = 3x + 1.
-  const { replicaIdInSyncGroup: first, numReplicasInSync: stride } = replica;
-  const samples = Array.from({ length: 1024 }, (_, index) => index / 512 - 1);
-  const xs = tf.tensor2d(samples.filter((_, index) => index % stride === first).map((x) => [x]));
-  const { history } = await model.fit(xs, xs.mul(3).add(1), { epochs: 5, batchSize: 128 / stride, verbose: 0 });
+  // Each replica trains on its own share of the samples of y = 3x + 1.
+  const xs = shareOf(tf, tf.linspace(-1, 1, 1024).expandDims(1), replica);
+  const batchSize = 128 / replica.numReplicasInSync;
+  const { history } = await model.fit(xs, xs.mul(3).add(1), { epochs: 5, batchSize, verbose: 0 });
 
   return replica.allReduce('mean', Float32Array.from(history['loss'] as number[]));
 });

@@ -17,9 +17,7 @@ export interface Kind {
 export const kinds: Readonly<Record<string, Kind>> = {
   tfjs: {
     title: 'a TensorFlow.js script that trains on all cores',
-    programs: Object.fromEntries(
-      ['main', 'replica', 'shares', 'data'].map((name) => [`${name}.ts`, `tfjs/${name}.ts`]),
-    ),
+    programs: Object.fromEntries(['main', 'replica', 'data'].map((name) => [`${name}.ts`, `tfjs/${name}.ts`])),
     packages: ['cli', 'core', 'direct', 'strategy', 'tfjs'],
     dependencies: { '@tensorflow/tfjs': '^4.22.0' },
     scripts: {
