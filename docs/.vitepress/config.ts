@@ -43,6 +43,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         text: 'Programs',
         items: pages('guides', {
           strategies: 'Strategies and replicas',
+          fit: '`fit` in full',
           data: 'Data',
           variables: 'Variables',
           'checkpoints-and-restarts': 'Checkpoints and restarts',

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,8 @@ const programOf = (example: string) => fileURLToPath(new URL(`../${example.repla
 const launcher = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
 
 /** The lines that an example prints, with a blank one at the end. It fails where the example does, or complains. */
-async function run(example: string): Promise<string[]> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [programOf(example)]);
+async function run(example: string, ...args: readonly string[]): Promise<string[]> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [programOf(example), ...args]);
   expect(stderr).toBe('');
   return stdout.split('\n');
 }
@@ -204,12 +204,34 @@ describe('the example', () => {
     expect(await launch(2, 'steps/main.ts')).toEqual([...lines.map((line) => `[0] ${line}`), '']);
   });
 
+  it('fit continues where its last checkpoint ended', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'coll-fit-'));
+    try {
+      const first = await run('fit/main.ts', folder, '2');
+      expect(first).toContainEqual(
+        expect.stringMatching(/^\[0\] epoch 1\/2 · step 16 · .* · val_acc 0\.\d+ .* waiting, .* exchange$/),
+      );
+      expect(first.at(-2)).toBe('2 epochs are complete');
+      const second = await run('fit/main.ts', folder, '3');
+      expect(second[0]).toMatch(/^\[0\] epoch 3\/3 · /);
+      expect(second.at(-2)).toBe('3 epochs are complete');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('tfjs trains a script of one core on several cores and processes', async () => {
-    const accurate = /^accuracy (0\.9\d|1\.00)$/;
-    expect(await run('tfjs/before.ts')).toEqual([expect.stringMatching(accurate), '']);
-    expect(await run('tfjs/main.ts')).toEqual([expect.stringMatching(accurate), '']);
-    const [line, ...rest] = await launch(2, 'tfjs/main.ts');
-    expect([line?.replace('[0] ', ''), ...rest]).toEqual([expect.stringMatching(accurate), '']);
+    const accurate = (label: string) =>
+      expect.stringMatching(new RegExp(`^${label}epoch 10: loss 0\\.\\d+, accuracy (0\\.9\\d|1\\.00)$`));
+    const folder = await mkdtemp(path.join(tmpdir(), 'coll-tfjs-'));
+    try {
+      expect((await run('tfjs/before.ts')).slice(9)).toEqual([accurate(''), '']);
+      expect((await run('tfjs/main.ts', folder)).slice(9)).toEqual([accurate('\\[0\\] '), '']);
+      expect(await readdir(folder)).toEqual(['model.json', 'weights.bin']);
+      expect((await launch(2, 'tfjs/main.ts', folder)).slice(9)).toEqual([accurate('\\[0\\.0\\] '), '']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('write-an-algorithm draws its tree, prints its cost, and reduces in one thread and in four threads', async () => {

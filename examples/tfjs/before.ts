@@ -1,9 +1,9 @@
 // An ordinary TensorFlow.js script, which trains on one core.
 import * as tf from '@tensorflow/tfjs';
+import '@tensorflow/tfjs-backend-wasm';
 import { points } from './data.ts';
 
-tf.enableProdMode();
-await tf.setBackend('cpu');
+await tf.setBackend('wasm');
 const { train, test } = points();
 const model = tf.sequential({
   layers: [
@@ -12,6 +12,13 @@ const model = tf.sequential({
   ],
 });
 model.compile({ optimizer: tf.train.adam(0.02), loss: 'binaryCrossentropy', metrics: ['accuracy'] });
-await model.fit(train.xs, train.ys, { epochs: 10, batchSize: 64, verbose: 0 });
-const [, accuracy] = model.evaluate(test.xs, test.ys) as tf.Scalar[];
-console.log(`accuracy ${accuracy?.dataSync()[0]?.toFixed(2)}`);
+const print = {
+  onEpochEnd: (epoch: number, logs?: tf.Logs) =>
+    console.log(`epoch ${epoch + 1}: loss ${logs?.['loss']?.toFixed(3)}, accuracy ${logs?.['val_acc']?.toFixed(2)}`),
+};
+await model.fit(train.xs, train.ys, {
+  epochs: 10,
+  batchSize: 64,
+  validationData: [test.xs, test.ys],
+  callbacks: print,
+});

@@ -2,8 +2,6 @@
 import '@coll/direct/register';
 import { MultiWorkerMirroredStrategy } from '@coll/strategy';
 
+const [folder = 'model'] = process.argv.slice(2);
 await using strategy = new MultiWorkerMirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
-const script = new URL('./replica.ts', import.meta.url);
-const accuracies = await strategy.run<typeof import('./replica.ts')>(script);
-const [accuracy = 0] = strategy.experimentalLocalResults(accuracies);
-if (strategy.extended.shouldSaveSummary) console.log(`accuracy ${accuracy.toFixed(2)}`);
+await strategy.run<typeof import('./replica.ts')>(new URL('./replica.ts', import.meta.url), { args: [folder] });

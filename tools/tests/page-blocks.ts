@@ -43,7 +43,7 @@ export function fencesOf(file: string): readonly Fence[] {
       at = end;
       continue;
     }
-    if (line.startsWith('<!-- file: ')) embedded = true;
+    if (/^<!-- (file|diff): /.test(line)) embedded = true;
     if (line === '<!-- end -->') embedded = false;
     const [, name = '', text = ''] = markBegin.exec(line) ?? [];
     if (known.includes(name)) {
