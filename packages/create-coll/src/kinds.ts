@@ -19,7 +19,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     title: 'a TensorFlow.js script that trains on all cores',
     programs: Object.fromEntries(['main', 'replica', 'data'].map((name) => [`${name}.ts`, `tfjs/${name}.ts`])),
     packages: ['cli', 'core', 'direct', 'strategy', 'tfjs'],
-    dependencies: { '@tensorflow/tfjs': '^4.22.0' },
+    dependencies: { '@tensorflow/tfjs': '^4.22.0', '@tensorflow/tfjs-backend-wasm': '^4.22.0' },
     scripts: {
       start: ['tsx main.ts', 'trains in two threads'],
       'start:processes': ['coll run -n 2 main.ts', 'trains in two processes with two threads each'],
