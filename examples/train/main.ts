@@ -4,7 +4,7 @@ import '@coll/ring/register';
 import type { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
 import { cpuTime, loadWarning } from './load.ts';
 import { type Settings, settingsOrExit } from './options.mjs';
-import { type Course, Progress } from './progress.ts';
+import { Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';
 import { mirrored, multiWorker } from './strategies.ts';
 import { summary, weightsAreIdentical, weightsAreIdenticalAcross } from './summary.ts';
@@ -57,7 +57,6 @@ async function main(settings: Settings): Promise<number> {
 
 /** Trains as one of several workers, which all run this program. Worker 0 prints the progress. */
 async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Settings): Promise<number> {
-  const { replicas } = settings;
   const { workers, worker, links } = await strategy.explain();
   const isFirst = worker === 0;
   const { numReplicasInSync } = strategy;
@@ -70,7 +69,7 @@ async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Se
     const where = workers === 1 ? 'one worker' : `${workers} workers by ${by}`;
     process.stdout.write(`${count} on ${where}, ${shares(all)}\n`);
   }
-  const results = await train(strategy, replicas, taskOf(settings), isFirst);
+  const results = await train(strategy, taskOf(settings), isFirst);
   const identical = await weightsAreIdenticalAcross(strategy, results);
   if (isFirst) {
     process.stdout.write(`${summary(undefined, results, numReplicasInSync)}\n`);
@@ -95,18 +94,16 @@ async function trainHere(title: string, settings: Settings, task: Task): Promise
   const [fastest] = engines;
   const why = fastest?.refused === undefined ? '' : ` (${fastest.name}: ${fastest.refused})`;
   process.stdout.write(`${title}, ${threadEngine} engine${why}\n`);
-  return train(strategy, settings.replicas, task, true);
+  return train(strategy, task, true);
 }
 
 /** Trains in one thread per replica, and returns one result per replica. Shows the progress if it is visible. */
 async function train(
   strategy: MirroredStrategy | MultiWorkerMirroredStrategy,
-  replicas: number,
   task: Task,
   isShown: boolean,
 ): Promise<readonly ReplicaResult[]> {
-  const course: Course = { ...task, replicas };
-  if (isShown) progress = new Progress(course, process.stdout);
+  if (isShown) progress = new Progress(task, process.stdout);
   const results = await strategy.run<typeof import('./replica.ts')>(new URL('./replica.ts', import.meta.url), {
     args: [task],
     onReport: (_replica, value) => progress?.add((value as StepReport).loss),

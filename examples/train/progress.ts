@@ -4,7 +4,6 @@ export interface Course {
   readonly epochs: number;
   readonly stepsPerEpoch: number;
   readonly batchSize: number;
-  readonly replicas: number;
 }
 
 /** Shows the progress of a training: as a bar in a terminal, else as one line per epoch. */
@@ -13,7 +12,7 @@ export class Progress {
   readonly #stream: NodeJS.WriteStream;
   readonly #bar: SingleBar | undefined;
   #begin: number | undefined;
-  #reports = 0;
+  #steps = 0;
   #losses: number[] = [];
 
   constructor(course: Course, stream: NodeJS.WriteStream) {
@@ -26,14 +25,13 @@ export class Progress {
     this.#bar.start(course.epochs * course.stepsPerEpoch, 0, first);
   }
 
-  /** One replica has done one step. */
+  /** All replicas have done one step. */
   add(loss: number): void {
-    const { epochs, stepsPerEpoch, replicas } = this.#course;
+    const { epochs, stepsPerEpoch } = this.#course;
     this.#begin ??= performance.now();
     this.#losses.push(loss);
-    this.#reports += 1;
-    if (this.#reports % replicas !== 0) return;
-    const step = this.#reports / replicas;
+    this.#steps += 1;
+    const step = this.#steps;
     const epoch = Math.ceil(step / stepsPerEpoch);
     const shown = { epoch: `${epoch}/${epochs}`, loss: this.#meanLoss().toFixed(3), rate: this.#rate(step) };
     this.#bar?.update(step, shown);

@@ -1,5 +1,5 @@
 import type { ReplicaContext } from '@coll/strategy';
-import { distributedOptimizer, summarizeTraining, type TrainingSummary } from '@coll/tfjs';
+import { distributedCallbacks, distributedOptimizer, summarizeTraining, type TrainingSummary } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import { digits } from './digits.ts';
 import { buildModel, countCorrect, flatWeights, tensorsOf, useWasm } from './model.ts';
@@ -14,7 +14,7 @@ export interface Task {
   readonly testSamples: number;
 }
 
-/** Sent after every step. */
+/** Sent by replica 0 after every step. */
 export interface StepReport {
   /** Over all replicas. */
   readonly loss: number;
@@ -47,12 +47,13 @@ export async function replica(context: ReplicaContext, task: Task): Promise<Repl
   const optimizer = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), context);
   model.compile({ optimizer, loss: 'categoricalCrossentropy' });
   const { x, y } = tensorsOf(digits({ seed, first, stride, count: stepsPerEpoch * share }));
-  const onBatchEnd = (_batch: number, logs: tf.Logs | undefined) => {
-    watch.endStep();
-    const { data } = context.allReduceSync('mean', Float64Array.of(logs?.['loss'] as number));
-    context.report({ loss: data[0] as number } satisfies StepReport);
+  const measure = { onBatchEnd: () => watch.endStep() };
+  const report = {
+    onBatchEnd: (_batch: number, logs?: tf.Logs) =>
+      context.report({ loss: logs?.['loss'] as number } satisfies StepReport),
   };
-  await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
+  const callbacks = distributedCallbacks(tf, measure, context, { batchLogs: 'mean', onReplica0: report });
+  await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks });
 
   return {
     samplesPerSecond: watch.stepsPerSecond * batchSize,
