@@ -2,8 +2,12 @@ import { beforeAll, expect, it } from 'vitest';
 import type { Case, Trained, Way } from './fixtures/shares.ts';
 import { expectEqual, threads, trainedBy } from './shared-training.ts';
 
-const ways: readonly Way[] = ['fit', 'fitWithOptions', 'fitDataset', 'trainOnBatch', 'minimize'];
-const cases = ways.flatMap((way) => [65, 127, 1001].map((rows): Case => [way, rows]));
+const ways: readonly Way[] = ['fit', 'fitDataset', 'minimize'];
+const cases: readonly Case[] = [
+  ...ways.flatMap((way) => [65, 127, 1001].map((rows): Case => [way, rows])),
+  ['fitWithOptions', 127],
+  ['trainOnBatch', 127],
+];
 
 let alone: Trained[][];
 
