@@ -5,7 +5,7 @@ import { exchange } from './exchange.js';
 import { arraysFrom, bytesOf, type NamedArray, specsOf } from './named-arrays.js';
 import { settingsOf } from './optimizer-state.js';
 import { requireSameVariables } from './same-variables.js';
-import { type StateSnapshot, type TrainingState, weightsOf } from './training-state.js';
+import { type StateSnapshot, type TrainingState, variablesOf } from './training-state.js';
 import { gatherValues, oddReplicas } from './values-of-all.js';
 
 /** The collectives with which replicas send states. */
@@ -20,7 +20,7 @@ export type Sender = Pick<
  */
 export async function requireSameStates({ model, optimizer }: TrainingState, context: Sender): Promise<void> {
   if (context.numReplicasInSync === 1) return;
-  await exchange(requireSameVariables(weightsOf(model), context), context);
+  await exchange(requireSameVariables(variablesOf(model), context), context);
   const names = await exchange(gatherValues(optimizer ? settingsOf(optimizer).name : 'none', context), context);
   const [rank] = oddReplicas(names);
   if (rank === undefined) return;
@@ -74,12 +74,13 @@ export async function broadcastState(
 export type StateDescription = ReturnType<typeof describeState>;
 
 /** Describes a snapshot without the elements of its arrays. */
-export function describeState({ epoch, step, data, weights, optimizer }: StateSnapshot) {
+export function describeState({ epoch, step, data, weights, trained, optimizer }: StateSnapshot) {
   return {
     epoch,
     step,
     data,
     weights: specsOf(weights),
+    trained,
     optimizer: optimizer && {
       ...optimizer,
       weights: specsOf(optimizer.weights),

@@ -1,7 +1,7 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, quote, requireKnownOptions } from '@coll/core/internal';
 import { requireModel } from './broadcast-weights.js';
-import { arrayOf, type NamedArray, tensorOf } from './named-arrays.js';
+import { type ArraySpec, arrayOf, type NamedArray, tensorOf } from './named-arrays.js';
 import { differenceFrom, type OptimizerSnapshot, restoreOptimizer, snapshotOf } from './optimizer-snapshot.js';
 import {
   requireTensorFlow,
@@ -127,6 +127,8 @@ export interface Progress<Data = unknown> {
 export interface StateSnapshot extends Progress {
   /** All weights of the model, in its order. */
   readonly weights: readonly NamedArray[];
+  /** For each weight, whether it is trained. */
+  readonly trained: readonly boolean[];
   readonly optimizer: OptimizerSnapshot | undefined;
 }
 
@@ -164,9 +166,40 @@ function invalid(message: string, operation = 'trainingState'): ValueError {
   return new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
 }
 
+/** A weight of a model by its name in saved models. */
+interface NamedWeight {
+  readonly name: string;
+  readonly variable: TfVariable;
+}
+
+/** All weights of a model, in its order: those that are trained, then the others. */
+function weightsOf(model: TfLayersModel): NamedWeight[] {
+  return model.weights.map((weight) => {
+    const variable = weight.read() as TfVariable;
+    const { originalName = variable.name } = weight as { readonly originalName?: string };
+    return { name: originalName, variable };
+  });
+}
+
+function isTrained({ trainable }: TfVariable): boolean {
+  // A model that is not one of TensorFlow.js may not say it.
+  return trainable !== false;
+}
+
 /** All weights of a model as variables, in its order. */
-export function weightsOf(model: TfLayersModel): TfVariable[] {
-  return model.weights.map((weight) => weight.read() as TfVariable);
+export function variablesOf(model: TfLayersModel): TfVariable[] {
+  return weightsOf(model).map(({ variable }) => variable);
+}
+
+/**
+ * The weights of a model in the order of the saved ones. The order of a model changes if layers are
+ * frozen, and names change if a program creates several models: names count if all are the same.
+ */
+function inOrderOf(saved: readonly ArraySpec[], model: TfLayersModel): TfVariable[] {
+  const own = weightsOf(model);
+  const byName = new Map(own.map(({ name, variable }) => [name, variable]));
+  const named = new Set(saved.flatMap(({ name }) => byName.get(name) ?? []));
+  return named.size === own.length ? [...named] : own.map(({ variable }) => variable);
 }
 
 /**
@@ -174,21 +207,30 @@ export function weightsOf(model: TfLayersModel): TfVariable[] {
  * @throws RuntimeError if the optimizer cannot save its state
  */
 export async function collectState({ model, optimizer, epoch, step, data }: TrainingState): Promise<StateSnapshot> {
-  const weights = await Promise.all(weightsOf(model).map((weight) => arrayOf(weight.name, weight)));
+  const own = weightsOf(model);
+  const weights = await Promise.all(own.map(({ name, variable }) => arrayOf(name, variable)));
+  const trained = own.map(({ variable }) => isTrained(variable));
   const copied = data === undefined ? undefined : JSON.parse(JSON.stringify(data));
-  return { epoch, step, data: copied, weights, optimizer: optimizer && (await snapshotOf(optimizer)) };
+  return { epoch, step, data: copied, weights, trained, optimizer: optimizer && (await snapshotOf(optimizer)) };
 }
 
 /** Why a snapshot does not fit the model and the optimizer of a state; undefined if it does. */
 export function misfitOf({ model, optimizer }: TrainingState, snapshot: StateSnapshot): string | undefined {
-  const weights = weightsOf(model);
-  const { length } = snapshot.weights;
-  if (length !== weights.length) return `it has ${length} weights, but the model has ${weights.length}`;
+  const { weights: saved, trained } = snapshot;
+  const own = inOrderOf(saved, model);
+  if (saved.length !== own.length) return `it has ${saved.length} weights, but the model has ${own.length}`;
   const formOf = ({ dtype, shape }: { dtype: string; shape: readonly number[] }) => `${dtype} [${shape}]`;
-  const index = weights.findIndex((weight, at) => formOf(weight) !== formOf(snapshot.weights[at] as NamedArray));
-  if (index < 0) return differenceFrom(optimizer, snapshot.optimizer);
-  const [own, saved] = [weights[index] as TfVariable, snapshot.weights[index] as NamedArray];
-  return `weight ${index}, "${saved.name}", is ${formOf(saved)}, but "${own.name}" of the model is ${formOf(own)}`;
+  for (const [index, variable] of own.entries()) {
+    const array = saved[index] as NamedArray;
+    const what = `weight ${index}, "${array.name}",`;
+    if (formOf(array) !== formOf(variable))
+      return `${what} is ${formOf(array)}, but "${variable.name}" of the model is ${formOf(variable)}`;
+    // The optimizer identifies its variables by the position of the weight among those that are trained.
+    const isFrozen = !isTrained(variable);
+    if (optimizer && trained[index] === isFrozen)
+      return `${what} was ${isFrozen ? 'trained' : 'frozen'}, but is ${isFrozen ? 'frozen' : 'trained'} in the model`;
+  }
+  return differenceFrom(optimizer, snapshot.optimizer);
 }
 
 /** Sets a state to a snapshot, which must fit. */
@@ -210,9 +252,9 @@ export function wasRestored(state: TrainingState): boolean {
 
 /** Sets the weights of the model, which must have these dtypes and shapes. */
 export function restoreWeights({ tf, model }: TrainingState, weights: readonly NamedArray[]): void {
-  weightsOf(model).forEach((weight, index) => {
+  for (const [index, variable] of inOrderOf(weights, model).entries()) {
     const value = tensorOf(tf, weights[index] as NamedArray);
-    weight.assign(value);
+    variable.assign(value);
     value.dispose();
-  });
+  }
 }

@@ -33,6 +33,7 @@ interface Manifest extends CheckpointNotes {
   readonly epoch: number;
   readonly step: number;
   readonly data?: unknown;
+  readonly trained: readonly boolean[];
   readonly optimizer?: Omit<OptimizerSnapshot, 'weights' | 'fields'> & {
     readonly weights: unknown;
     readonly fields: unknown;
@@ -51,7 +52,7 @@ export class NotWhole extends Error {}
 
 /** The files of a checkpoint. The manifest is the last one. */
 export function checkpointFiles(
-  { epoch, step, data, optimizer }: Omit<StateSnapshot, 'weights'>,
+  { epoch, step, data, trained, optimizer }: Omit<StateSnapshot, 'weights'>,
   model: ModelFiles,
   notes: CheckpointNotes,
 ): Files {
@@ -66,6 +67,7 @@ export function checkpointFiles(
     ...(data === undefined ? {} : { data }),
     ...(withinEpoch ? { withinEpoch } : {}),
     ...(best ? { best } : {}),
+    trained,
     ...(optimizer
       ? {
           optimizer: {
@@ -103,9 +105,11 @@ export async function readManifest(folder: string): Promise<Manifest> {
     const message = `${file} has version ${quote(value.version)}, but this release of @coll/tfjs reads version ${version}`;
     throw new RuntimeError('ERR_COLL_CHECKPOINT', message);
   }
-  const { epoch, step, files } = value;
+  const { epoch, step, trained, files } = value;
   const areCounters = [epoch, step].every((count) => Number.isSafeInteger(count) && (count as number) >= 0);
-  if (!areCounters || !isFileList(files)) throw new NotWhole(`${file} lacks the epoch, the step or the files`);
+  const areFlags = Array.isArray(trained) && trained.every((flag) => typeof flag === 'boolean');
+  if (!areCounters || !areFlags || !isFileList(files))
+    throw new NotWhole(`${file} lacks the epoch, the step, the files or what was trained`);
   return value as unknown as Manifest;
 }
 
@@ -122,13 +126,13 @@ function isFileList(value: unknown): boolean {
  */
 export async function readCheckpoint(folder: string): Promise<Checkpoint> {
   const manifest = await readManifest(folder);
-  const { epoch, step, data, optimizer, withinEpoch, best } = manifest;
+  const { epoch, step, data, trained, optimizer, withinEpoch, best } = manifest;
   const read = new Map<string, Uint8Array>();
   for (const [name, entry] of Object.entries(manifest.files)) read.set(name, await bytesOfEntry(folder, name, entry));
   try {
     const [topology, weights] = modelFiles.map((name) => read.get(name) as Uint8Array) as [Uint8Array, Uint8Array];
     const snapshot = {
-      ...{ epoch, step, data },
+      ...{ epoch, step, data, trained },
       weights: arraysFrom(weightSpecsIn(topology), weights),
       optimizer: optimizer && optimizerFrom(optimizer, read.get(optimizerName)),
     };

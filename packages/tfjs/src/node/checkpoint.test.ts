@@ -38,7 +38,8 @@ function stateOf({ units = 2, optimizer = tf.train.adam(0.1) as tf.Optimizer } =
   return trainingState(tf, { model });
 }
 
-const weightsOf = (model: unknown) => (model as tf.LayersModel).getWeights().map((each) => Array.from(each.dataSync()));
+const weightsOf = (model: unknown) =>
+  (model as tf.LayersModel | tf.layers.Layer).getWeights().map((each) => Array.from(each.dataSync()));
 
 /** Saves checkpoints of steps 1 to `count`. */
 async function saved(count: number, keep = 9) {
@@ -141,13 +142,16 @@ describe('a checkpoint', () => {
     ['files', { 'model.json': { bytes: 1, sha256: '' }, 'weights.bin': 1, '../other': 1 }],
     ['epoch', -1],
     ['step', '3'],
+    ['trained', [1]],
   ])('is skipped if its manifest has invalid %s', async (field, value) => {
     await saved(1);
     const file = fileOf(1, 'checkpoint.json');
     const manifest = JSON.parse(await readFile(file, 'utf8'));
     await writeFile(file, JSON.stringify({ ...manifest, [field]: value }));
     expect(await restoredStep()).toBeUndefined();
-    expect(warnings).toEqual([expect.stringContaining(`${file} lacks the epoch, the step or the files`)]);
+    expect(warnings).toEqual([
+      expect.stringContaining(`${file} lacks the epoch, the step, the files or what was trained`),
+    ]);
   });
 
   it.each([
@@ -180,6 +184,34 @@ describe('a checkpoint', () => {
     const restore = (state: ReturnType<typeof stateOf>) => restoreCheckpoint(folder, state, context);
     await expect(restore(stateOf({ units: 3 }))).rejects.toThrow(`${fault}weight 0, `);
     await expect(restore(stateOf({ optimizer: tf.train.sgd(1) }))).rejects.toThrow(`${fault}it was saved with the`);
+  });
+
+  const twoLayers = () => {
+    const layer = (name: string) => tf.layers.dense({ inputShape: [2], units: 2, name });
+    return tf.sequential({ layers: [layer('first'), layer('second')] });
+  };
+  const freezeFirst = (model: tf.Sequential) => {
+    const [first] = model.layers as [tf.layers.Layer];
+    first.trainable = false;
+    return model;
+  };
+
+  it('restores weights by their names if layers were frozen meanwhile, which changes their order', async () => {
+    const model = twoLayers();
+    await saveCheckpoint(folder, trainingState(tf, { model }), context);
+    const frozen = freezeFirst(twoLayers());
+    await restoreCheckpoint(folder, trainingState(tf, { model: frozen }), context);
+    for (const [index, layer] of frozen.layers.entries())
+      expect(weightsOf(layer)).toEqual(weightsOf(model.layers[index]));
+  });
+
+  it('of other frozen layers is an error if there is an optimizer, which counts what is trained', async () => {
+    const optimizer = tf.train.sgd(1);
+    await saveCheckpoint(folder, trainingState(tf, { model: twoLayers(), optimizer }), context);
+    const state = trainingState(tf, { model: freezeFirst(twoLayers()), optimizer });
+    await expect(restoreCheckpoint(folder, state, context)).rejects.toThrow(
+      'does not fit: weight 0, "first/kernel", was trained, but is frozen in the model',
+    );
   });
 
   it('refuses invalid arguments before anything is written', async () => {
