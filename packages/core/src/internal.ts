@@ -38,7 +38,13 @@ export { requireRegistry } from './plugins/registry.js';
 export { isArriving } from './replicas/arriving-values.js';
 export { type Batch, type DenseBatch, isDense, perReplica, type ValueLists } from './replicas/batch.js';
 export { combineHere, combineOnDevices, isDirect } from './replicas/combine-here.js';
-export { type EndRequests, endRequestsOf, ProcessEndRequests, setEndRequests } from './replicas/end-requests.js';
+export {
+  type EndRequests,
+  endRequestsOf,
+  ProcessEndRequests,
+  setEndRequests,
+  ThreadEndRequests,
+} from './replicas/end-requests.js';
 export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
 export { leaveRunNote, logRunNotes, type RunNote, runOf, silenceRunNote, takeRunNote } from './replicas/run-note.js';

@@ -1,5 +1,5 @@
 import { CollError, failThreadGroup } from '@coll/core';
-import { type EndRequests, type OwnThread, setEndRequests, takeRunNote } from '@coll/core/internal';
+import { type OwnThread, setEndRequests, ThreadEndRequests, takeRunNote } from '@coll/core/internal';
 import { host } from './host.js';
 import type { Loading } from './node/module-loading.js';
 import { annotate } from './replicas/replica-error.js';
@@ -53,7 +53,8 @@ class ReplicaThread {
     await using environment = await this.#open();
     const { strategy, ops, defaults } = environment;
     const context = new ThreadReplicaContext({ replica, strategy, ops, port, defaults });
-    setEndRequests(context, this.#endRequests());
+    const askToAccept = () => this.#say({ type: 'acceptEnd' }, 'a message');
+    setEndRequests(context, new ThreadEndRequests(this.#start.endRequests, askToAccept));
     // All code in this thread belongs to the replica, including callbacks that lose their
     // asynchronous context.
     setOutside({ strategy, replica: context });
@@ -73,18 +74,6 @@ class ReplicaThread {
           });
       });
     });
-  }
-
-  #endRequests(): EndRequests {
-    const { endRequested } = this.#start;
-    return {
-      get isPending() {
-        return Atomics.load(endRequested, 0) !== 0;
-      },
-      accept: () => this.#say({ type: 'acceptEnd' }, 'a message'),
-      // The parent thread refuses requests at the end of the run.
-      refuse: () => {},
-    };
   }
 
   async #open(): Promise<ReplicaEnvironment> {

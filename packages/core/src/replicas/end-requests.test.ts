@@ -1,21 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { setLogSink } from '../support/logger.js';
-import { endRequestsOf, ProcessEndRequests, setEndRequests } from './end-requests.js';
+import { endRequestsOf, ProcessEndRequests, setEndRequests, ThreadEndRequests } from './end-requests.js';
 
 describe('requests to end the process', () => {
   it('are kept once after accept, in memory that threads can share', () => {
     const lines: string[] = [];
     setLogSink((_, message) => lines.push(message));
     try {
-      const flag = new Int32Array(new SharedArrayBuffer(4));
+      const flag = new Int32Array(new SharedArrayBuffer(8));
       const requests = new ProcessEndRequests(flag);
-      requests.accept();
+      const ofThread = new ThreadEndRequests(flag, () => requests.accept());
+      ofThread.accept();
       requests.accept();
       expect(process.listenerCount('SIGTERM')).toBe(1);
       expect(requests.isPending).toBe(false);
       process.emit('SIGTERM');
       expect(requests.isPending).toBe(true);
-      expect(flag[0]).toBe(1);
+      expect(ofThread.isPending).toBe(true);
       expect(process.listenerCount('SIGTERM')).toBe(0);
       expect(lines).toEqual([expect.stringMatching(/^SIGTERM: the training ends after its next step/)]);
     } finally {

@@ -23,6 +23,8 @@ export function endRequestsOf(replica: object): EndRequests {
   return known.get(replica) ?? ofProcess;
 }
 
+const places = { isPending: 0, isAccepted: 1 } as const;
+
 interface Signals {
   once(signal: 'SIGTERM', listener: () => void): unknown;
   off(signal: 'SIGTERM', listener: () => void): unknown;
@@ -30,33 +32,63 @@ interface Signals {
 
 /** The requests that reach a process. Browsers have none. */
 export class ProcessEndRequests implements EndRequests {
-  readonly #isPending: Int32Array;
+  readonly #state: Int32Array;
   #isAccepted = false;
 
-  /** @param isPending one number, 0 at first, which other threads may read */
-  constructor(isPending: Int32Array = new Int32Array(1)) {
-    this.#isPending = isPending;
+  /** @param state two numbers, 0 at first, which other threads may read by `ThreadEndRequests` */
+  constructor(state: Int32Array = new Int32Array(2)) {
+    this.#state = state;
   }
 
   get isPending(): boolean {
-    return Atomics.load(this.#isPending, 0) !== 0;
+    return Atomics.load(this.#state, places.isPending) !== 0;
   }
 
   accept(): void {
     if (this.#isAccepted) return;
     this.#isAccepted = true;
     process()?.once('SIGTERM', this.#note);
+    Atomics.store(this.#state, places.isAccepted, 1);
+    Atomics.notify(this.#state, places.isAccepted);
   }
 
   refuse(): void {
     this.#isAccepted = false;
     process()?.off('SIGTERM', this.#note);
+    Atomics.store(this.#state, places.isAccepted, 0);
   }
 
   readonly #note = () => {
-    Atomics.store(this.#isPending, 0, 1);
+    Atomics.store(this.#state, places.isPending, 1);
     log('warn', 'SIGTERM: the training ends after its next step; a second SIGTERM ends the process');
   };
+}
+
+const longestWait = 5000;
+
+/** The requests that reach the process of a thread, which itself gets no signals. */
+export class ThreadEndRequests implements EndRequests {
+  readonly #state: Int32Array<SharedArrayBuffer>;
+  readonly #askToAccept: () => void;
+
+  /** @param askToAccept makes the main thread call `accept` of its `ProcessEndRequests` */
+  constructor(state: Int32Array<SharedArrayBuffer>, askToAccept: () => void) {
+    this.#state = state;
+    this.#askToAccept = askToAccept;
+  }
+
+  get isPending(): boolean {
+    return Atomics.load(this.#state, places.isPending) !== 0;
+  }
+
+  /** Blocks this thread until the main thread has accepted, so that no request is lost from then on. */
+  accept(): void {
+    this.#askToAccept();
+    Atomics.wait(this.#state, places.isAccepted, 0, longestWait);
+  }
+
+  /** The main thread refuses requests at the end of the run. */
+  refuse(): void {}
 }
 
 const ofProcess = new ProcessEndRequests();

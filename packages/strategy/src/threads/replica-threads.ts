@@ -76,11 +76,11 @@ export class ReplicaThreads implements ReplicaListener {
     this.#modules.set(module.href, this.#loading);
     this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
-    const endRequested = new Int32Array(new SharedArrayBuffer(4));
-    this.#endRequests = new ProcessEndRequests(endRequested);
+    const endRequests = new Int32Array(new SharedArrayBuffer(8));
+    this.#endRequests = new ProcessEndRequests(endRequests);
     try {
       for (let replica = 0; replica < size; replica++) {
-        const start = { replica, devices, firstReplica, group: this.#group, setup, endRequested };
+        const start = { replica, devices, firstReplica, group: this.#group, setup, endRequests };
         this.#threads.push(new ReplicaWorker(start, this.#loading, this));
       }
     } catch (error) {

@@ -24,8 +24,8 @@ export interface ThreadStart {
   readonly devices: readonly string[];
   readonly group: ThreadGroup;
   readonly setup: PluginSetup | ClusterSetup;
-  /** Memory of one number: not 0 once this process was asked to end, see `acceptEnd`. */
-  readonly endRequested: Int32Array<SharedArrayBuffer>;
+  /** The state of the `ProcessEndRequests` of this process. */
+  readonly endRequests: Int32Array<SharedArrayBuffer>;
 }
 
 /** Asks a replica's thread to call a function of a module. */
@@ -58,7 +58,7 @@ export type ReplicaMessage =
   /** The replica has run a merge call for all replicas. `results` has the part of each replica. */
   | { readonly type: 'merged'; readonly results: readonly unknown[] }
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
-  /** From now on, a request to end the process sets `endRequested`, until the run ends. */
+  /** From now on, a request to end the process is kept, until the run ends. */
   | { readonly type: 'acceptEnd' }
   | ResultMessage
   /** The replica has left the run, as asked, and no other replica waits for it. */

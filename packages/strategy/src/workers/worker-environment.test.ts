@@ -28,7 +28,7 @@ function environmentOf(worker: number | undefined, setup: Partial<WorkerSetup>):
       devices: [device],
       group: createThreadGroup({ size: 1 }),
       setup: whole,
-      endRequested: new Int32Array(new SharedArrayBuffer(4)),
+      endRequests: new Int32Array(new SharedArrayBuffer(8)),
     },
     ...{ module: 'data:text/javascript,', exportName: undefined, args: [] },
   };
