@@ -41,8 +41,15 @@ export function progressLine(context: ReplicaInfo): TfCallback {
   return progressOn(isatty(1) ? terminal : undefined, context);
 }
 
+/** The part of a terminal that the line uses. */
+interface Terminal {
+  readonly isTTY: boolean;
+  readonly columns: number;
+  write(text: string): boolean;
+}
+
 /** A terminal that also threads can write to; `process.stdout` of a thread is none. */
-const terminal = {
+const terminal: Terminal = {
   isTTY: true,
   get columns() {
     return process.stdout.columns ?? 80;
@@ -56,13 +63,13 @@ const terminal = {
     }
     return true;
   },
-} as unknown as NodeJS.WritableStream;
+};
 
 const millisecondsBetweenLines = 10_000;
 
 /** @param stream the terminal; undefined if there is none */
 export function progressOn(
-  stream: NodeJS.WritableStream | undefined,
+  stream: Terminal | undefined,
   context: ReplicaInfo,
   now: () => number = () => performance.now(),
 ): TfCallback {
@@ -98,7 +105,10 @@ export function progressOn(
       const known = stepsOf(params) ?? stepsOfEpoch;
       stepsOfEpoch = rows = 0;
       if (!stream) return;
-      bar = new Bar({ ...barOptions, stream, format: known > 0 ? withTotal : withoutTotal }, Presets.shades_classic);
+      bar = new Bar(
+        { ...barOptions, stream: stream as never, format: known > 0 ? withTotal : withoutTotal },
+        Presets.shades_classic,
+      );
       bar.start(known, 0, { epoch: nameOf(epoch), figures: '' });
     },
     onBatchEnd: (_, { size = 0, loss }) => {
