@@ -19,7 +19,10 @@ import {
 
 /** How the callbacks of several replicas are called. */
 export interface DistributedCallbacksOptions {
-  /** Callbacks that are called on replica 0 only, after the others: those that print or save. */
+  /**
+   * Callbacks that are called on replica 0 only, after the others: those that print or save. They
+   * must not use collectives.
+   */
   readonly onReplica0?: TfCallback | readonly TfCallback[] | undefined;
   /**
    * Metrics that callbacks get at the end of a batch: 'local' are those of this replica's part,

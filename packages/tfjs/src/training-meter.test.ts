@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from './exchange.js';
+import { together } from '../test/together.ts';
 import { TrainingMeter, type TrainingSummary } from './training-meter.js';
 
 /** Milliseconds of each step in which each replica computes; the exchange begins when the last one is done. */
@@ -19,25 +19,6 @@ function summariesOf({ computing, exchange, steps }: Plan, samples = 8): (Traini
   return together(
     meters.map((meter, replica) => meter.summary({ numReplicasInSync: meters.length, replicaIdInSyncGroup: replica })),
   );
-}
-
-/** Executes the exchanges of all replicas in step. */
-function together<Result>(exchanges: readonly Exchange<Result>[]): Result[] {
-  for (;;) {
-    const states = exchanges.map((exchange) => exchange.next());
-    if (states[0]?.done) return states.map(({ value }) => value as Result);
-    const requests = states.map(({ value }) => value as Exclude<typeof value, Result>) as never as {
-      readonly op: 'max' | 'sum';
-      readonly values: readonly Float64Array[];
-      readonly into: readonly Float64Array[];
-    }[];
-    const combine = { max: Math.max, sum: (a: number, b: number) => a + b }[requests[0]?.op as 'max' | 'sum'];
-    const all = requests.map(({ values }) => values[0] as Float64Array);
-    const result = (all[0] as Float64Array).map((_, at) =>
-      all.map((one) => one[at] as number).reduce((a, b) => combine(a, b)),
-    );
-    for (const { into } of requests) into[0]?.set(result);
-  }
 }
 
 describe('a training meter', () => {
