@@ -68,14 +68,16 @@ export class CallbackRun {
   }
 
   setModel(model: object): void {
-    this.#model = model;
+    // A Sequential model refuses `stopTraining` unless it is compiled, which a loop of its own need not do.
+    const seen = this.#isFit ? model : Object.create(model, { stopTraining: { value: false, writable: true } });
+    this.#model = seen as { stopTraining: boolean };
     this.#settings.beforeValidation(model, () => {
       if (!this.#mayValidate || this.#isAlone) return undefined;
       this.#mayValidate = false;
       this.#settings.averageStatistics(model);
       return this.#settings.validationRows;
     });
-    for (const callback of this.#settings.callbacks) callback.setModel?.(model);
+    for (const callback of this.#settings.callbacks) callback.setModel?.(seen);
   }
 
   setParams(params: object): void {

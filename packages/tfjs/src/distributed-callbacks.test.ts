@@ -3,6 +3,7 @@ import { MirroredStrategy } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { failing, Results } from '../test/fixtures/callbacks.ts';
+import { unisonContext } from '../test/unison-context.ts';
 import { distributedCallbacks } from './distributed-callbacks.js';
 
 const fixtures = new URL('../test/fixtures/callbacks.ts', import.meta.url);
@@ -161,4 +162,20 @@ describe('distributedCallbacks', () => {
     const context = { numReplicasInSync: 1, replicaIdInSyncGroup: 0, allReduce: () => undefined };
     expect(() => distributedCallbacks(tf, callbacks as never, context as never, options as never)).toThrow(message);
   });
+});
+
+it('ends a loop that trains a model that is not compiled', async () => {
+  const context = { ...unisonContext().context, numReplicasInSync: 1 };
+  const callbacks = distributedCallbacks(tf, tf.callbacks.earlyStopping({ monitor: 'loss' }), context);
+  callbacks.setModel(tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [1] })] }));
+  await callbacks.onTrainBegin();
+  const stops: boolean[] = [];
+  for (let epoch = 0; epoch < 2; epoch++) {
+    await callbacks.onEpochBegin(epoch);
+    await callbacks.onBatchBegin(0, { size: 4 });
+    await callbacks.onBatchEnd(0, { size: 4, loss: 1 });
+    await callbacks.onEpochEnd(epoch);
+    stops.push(callbacks.stopTraining);
+  }
+  expect(stops).toEqual([false, true]);
 });
