@@ -1,3 +1,4 @@
+import { setLogSink } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, expect, it } from 'vitest';
@@ -43,6 +44,17 @@ it.each([
     expect(tf.memory().numTensors).toBe(before);
   },
 );
+
+it('fit without batchSize says once that the global batch grows with the replicas', async () => {
+  const lines: string[] = [];
+  setLogSink((_, message) => lines.push(message));
+  const model = compiled({ ...contextOf(), replicaIdInSyncGroup: 0 });
+  for (let call = 0; call < 2; call++) await model.fit(tf.ones([4, 2]), tf.ones([4, 1]), { verbose: 0 });
+  setLogSink();
+  expect(lines).toEqual([
+    'fit: without batchSize, each of 2 replicas takes 32 rows per step, 64 in all; to train like one replica, set batchSize to 32 / context.numReplicasInSync',
+  ]);
+});
 
 it('trainOnBatch refuses more samples than its batch has rows', async () => {
   const context = contextOf();

@@ -1,10 +1,14 @@
 import { InvalidArgumentError, NotImplementedError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
+import { logFirst } from '@coll/core/plugin';
 import type { Exchange, ReplicaInfo } from './exchange.js';
 import type { BatchLogs } from './present-step.js';
 import { nearestMultiples } from './share-rule.js';
 import { isTensor } from './tables.js';
 import { givenSharesOf, ownRowsOf } from './uneven-shares.js';
+
+/** The batch size of `fit` without `batchSize`. */
+const usualBatchSize = 32;
 
 /** The arguments of `model.fit` that matter for shares. */
 export interface FitArguments {
@@ -51,7 +55,8 @@ export function checkedFit(
     const message = 'sampleWeight is not implemented by TensorFlow.js 4; use classWeight, or a loop of your own';
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `fit: ${message}`, { operation: 'fit' });
   }
-  const batchSize = args.batchSize ?? 32;
+  const batchSize = args.batchSize ?? usualBatchSize;
+  if (args.batchSize === undefined || args.batchSize === null) noteUsualBatch(context);
   requireWholeBatch(batchSize, context);
   const given = rowsOfInput(x);
   // TensorFlow.js itself refuses data without rows.
@@ -78,6 +83,15 @@ export function ownRowsOfBatch(fit: PaddedFit, rows: number): number {
   return own;
 }
 
+/** Says once that the global batch is larger than that of the same call in one thread. */
+function noteUsualBatch({ numReplicasInSync: replicas, replicaIdInSyncGroup: replica }: ReplicaInfo): void {
+  if (replica !== 0) return;
+  const message =
+    `fit: without batchSize, each of ${replicas} replicas takes ${usualBatchSize} rows per step, ${usualBatchSize * replicas} in all; ` +
+    `to train like one replica, set batchSize to ${usualBatchSize} / context.numReplicasInSync`;
+  logFirst(1, 'fit without batchSize', 'warn', message);
+}
+
 /** @throws ValueError for a part of a global batch that is not whole */
 function requireWholeBatch(batchSize: number, { numReplicasInSync: replicas }: ReplicaInfo): void {
   if (Number.isInteger(batchSize)) return;
@@ -98,7 +112,7 @@ function trainingRows(rows: number, { validationSplit: split = 0, validationData
 /** @throws InvalidArgumentError on all replicas if they would make different numbers of steps */
 function requireEqualSteps(
   rows: number,
-  { batchSize = 32, epochs = 1, initialEpoch = 0 }: FitArguments,
+  { batchSize = usualBatchSize, epochs = 1, initialEpoch = 0 }: FitArguments,
   run: (steps: Exchange<void>) => void,
 ): void {
   const steps = Math.ceil(rows / batchSize) * (epochs - initialEpoch);
