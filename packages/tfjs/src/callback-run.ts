@@ -1,4 +1,4 @@
-import { type CollError, InvalidArgumentError } from '@coll/core';
+import { type CollError, InvalidArgumentError, ValueError } from '@coll/core';
 import { endRequestsOf } from '@coll/core/internal';
 import { type CommonMetrics, commonMetrics, type OwnMetrics } from './common-metrics.js';
 import { type AsyncReducer, type Exchange, exchange, type ReplicaInfo } from './exchange.js';
@@ -122,6 +122,7 @@ export class CallbackRun {
   }
 
   async onBatchEnd(batch: number, logs: TfLogs): Promise<void> {
+    if (!this.#isFit && !this.#model && 'batch' in logs) throw otherTensorFlow();
     const size = (logs['size'] ?? this.#present.logs?.size) as number | undefined;
     this.#present.logs = undefined;
     this.#mayValidate = false;
@@ -208,6 +209,14 @@ export class CallbackRun {
     const { timeoutSeconds } = this.#settings;
     return exchange(steps, explaining(this.#context), { timeoutSeconds });
   }
+}
+
+/** The error for callbacks that `fit` does not know as such, so that they would not see the model. */
+function otherTensorFlow(): ValueError {
+  const message =
+    'tf must be the TensorFlow.js that made the model, with the class tf.Callback, as `import * as tf from ' +
+    "'@tensorflow/tfjs'`; in a loop of your own, leave `batch` out of the logs";
+  return new ValueError('ERR_COLL_VALUE', `distributedCallbacks: ${message}`);
 }
 
 /** The numbers in logs that are metrics. */

@@ -152,6 +152,16 @@ describe('distributedCallbacks', () => {
     await expect(failed).rejects.toThrow('a callback has failed');
   });
 
+  it('refuses a tf without the classes of callbacks in fit', async () => {
+    const context = { numReplicasInSync: 1, replicaIdInSyncGroup: 0, allReduce: () => undefined };
+    const { Callback: _, ...core } = tf;
+    const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [1], units: 1 })] });
+    model.compile({ optimizer: 'sgd', loss: 'meanSquaredError' });
+    const callbacks = distributedCallbacks(core, [], context as never);
+    const fit = model.fit(tf.ones([2, 1]), tf.ones([2, 1]), { verbose: 0, callbacks });
+    await expect(fit).rejects.toThrow(/^distributedCallbacks: tf must be the TensorFlow.js that made the model/);
+  });
+
   it.each([
     ['callbacks', 5, {}, /: callbacks must be a callback of TensorFlow.js or a list of callbacks, got 5/],
     ['batchLogs', [], { batchLogs: 'all' }, /: batchLogs must be 'local' or 'mean', got "all"/],
