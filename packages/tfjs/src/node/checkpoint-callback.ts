@@ -63,7 +63,7 @@ const intervalNames = knownOptions<CheckpointInterval>('checkpointCallback: ever
 
 /**
  * Makes a callback that saves checkpoints while a model trains, and at the end of the training if
- * anything is not saved yet, for example because SIGTERM has ended it. Pass it to
+ * anything is not saved yet, for example because SIGTERM has ended it (`stopOnSigterm`). Pass it to
  * `distributedCallbacks` on all replicas, since a checkpoint takes all of them. The callback counts
  * `epoch` and `step` of the state.
  *
