@@ -232,6 +232,7 @@ export class DistributedStep implements ModelListener {
     const window = this.#windows.get(list) ?? new GradientWindow();
     this.#windows.set(list, window);
     window.add(gradients, samples ?? 1, newcomers);
+    this.#present.pendingSteps = window.steps % this.#options.every;
     if (window.steps < this.#options.every) return undefined;
     this.#windows.delete(list);
     // The meter counts the samples of the whole window.

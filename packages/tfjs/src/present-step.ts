@@ -28,6 +28,8 @@ export interface PresentStep {
   epoch: EndedEpoch | undefined;
   /** Whether all replicas take over settings of the optimizer that one of them has changed. */
   sharesSettings: boolean;
+  /** Steps whose gradients are accumulated, and have not changed variables yet. */
+  pendingSteps: number;
 }
 
 // Kept as long as the context of the replica.
@@ -41,6 +43,7 @@ export function presentStepOf(context: ReplicaInfo): PresentStep {
     stops: false,
     epoch: undefined,
     sharesSettings: false,
+    pendingSteps: 0,
   };
   presentSteps.set(context, known);
   return known;

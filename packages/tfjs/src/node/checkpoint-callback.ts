@@ -16,7 +16,7 @@ import {
   wasRestored,
 } from '../training-state.js';
 import { newestCheckpoint } from './restore-checkpoint.js';
-import { requireFolder, requireKeep, writeCheckpoint } from './save-checkpoint.js';
+import { requireFolder, requireKeep, type Writing, writeCheckpoint } from './save-checkpoint.js';
 import { SharedTimer } from './shared-timer.js';
 
 /** When a callback saves checkpoints. Several intervals may be given. */
@@ -218,13 +218,13 @@ class Checkpoints {
   }
 
   async onTrainEnd(): Promise<void> {
-    if (this.#position !== this.#saved) await this.#save(this.#steps > 0);
+    if (this.#position !== this.#saved) await this.#save(this.#steps > 0, true);
     if (this.#best !== undefined) await this.#restoreBest();
   }
 
-  async #save(withinEpoch: boolean): Promise<void> {
+  async #save(withinEpoch: boolean, isLast = false): Promise<void> {
     const { keep } = this.#settings;
-    await this.#write(this.#folder, keep, { withinEpoch });
+    await this.#write({ folder: this.#folder, keep, notes: { withinEpoch }, isLast });
     this.#saved = this.#position;
     this.#timer?.restart();
   }
@@ -240,7 +240,7 @@ class Checkpoints {
     }
     await this.#requireSame(metric, value);
     if (!Number.isFinite(value) || (this.#best !== undefined && sign * value >= sign * this.#best)) return;
-    await this.#write(this.#bestFolder, 1, { best: { metric, value } });
+    await this.#write({ folder: this.#bestFolder, keep: 1, notes: { best: { metric, value } } });
     this.#best = value;
   }
 
@@ -253,9 +253,8 @@ class Checkpoints {
     throw new InvalidArgumentError('ERR_COLL_MISMATCH', `${operation}: ${message}`);
   }
 
-  async #write(folder: string, keep: number, notes: Parameters<typeof writeCheckpoint>[0]['notes']): Promise<void> {
-    const [state, context] = [this.#state, this.#context];
-    await writeCheckpoint({ folder, state, context, keep, operation, ...(notes ? { notes } : {}) });
+  async #write(what: Pick<Writing, 'folder' | 'keep' | 'notes' | 'isLast'>): Promise<void> {
+    await writeCheckpoint({ ...what, state: this.#state, context: this.#context, operation });
   }
 
   async #restoreBest(): Promise<void> {

@@ -5,7 +5,7 @@ import { getReplicaContext, type ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryFolder } from '../../test/memory-folder.ts';
-import { trainingState } from '../index.js';
+import { distributedOptimizer, trainingState } from '../index.js';
 import { restoreCheckpoint, saveCheckpoint } from './index.js';
 import { writeCheckpoint } from './save-checkpoint.js';
 
@@ -212,6 +212,23 @@ describe('a checkpoint', () => {
     await expect(restoreCheckpoint(folder, state, context)).rejects.toThrow(
       'does not fit: weight 0, "first/kernel", was trained, but is frozen in the model',
     );
+  });
+
+  it('warns once if it lacks gradients that are accumulated', async () => {
+    const model = twoLayers();
+    const optimizer = distributedOptimizer(tf, tf.train.sgd(1), context, { every: 3 });
+    model.compile({ optimizer, loss: 'meanSquaredError' });
+    const state = trainingState(tf, { model });
+    for (let step = 1; step <= 6; step++) {
+      await model.trainOnBatch(tf.ones([2, 2]), tf.ones([2, 2]));
+      await saveCheckpoint(folder, state, context);
+    }
+    expect(warnings).toEqual([
+      'a checkpoint lacks the gradients of 1 step(s) that distributedOptimizer has accumulated, so that a resumed training differs; save after a multiple of its option `every`',
+    ]);
+    setLogSink((_, message) => warnings.push(message));
+    await saveCheckpoint(folder, state, context);
+    expect(warnings).toHaveLength(1);
   });
 
   it('refuses invalid arguments before anything is written', async () => {

@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { logFirst } from '@coll/core/plugin';
 import type { ReplicaContext } from '@coll/strategy';
 import { averageStatistics } from '../average-statistics.js';
+import { presentStepOf } from '../present-step.js';
 import { requireContext } from '../same-variables.js';
 import { onReplica0 } from '../send-state.js';
 import { collectState, requireState, type TrainingState } from '../training-state.js';
@@ -66,13 +68,15 @@ export async function saveCheckpoint(
 }
 
 /** A checkpoint to write, with valid arguments. */
-interface Writing {
+export interface Writing {
   readonly folder: string;
   readonly state: TrainingState;
   readonly context: ReplicaContext;
   readonly keep: number;
   readonly operation: string;
   readonly notes?: CheckpointNotes;
+  /** Whether the training has ended. Default: false. */
+  readonly isLast?: boolean;
 }
 
 /** `saveCheckpoint` without the checks of its arguments. */
@@ -83,7 +87,9 @@ export async function writeCheckpoint({
   keep,
   operation,
   notes = {},
+  isLast = false,
 }: Writing): Promise<string> {
+  if (!isLast) warnOfPending(context);
   averageStatistics(state.tf, state.model, context);
   return await onReplica0(context, operation, async () => {
     const snapshot = await collectState(state);
@@ -92,6 +98,15 @@ export async function writeCheckpoint({
     await removeOlder(folder, keep);
     return written;
   });
+}
+
+/** Warns once if the checkpoint lacks gradients that an undisturbed training would apply. */
+function warnOfPending(context: ReplicaContext): void {
+  const { pendingSteps } = presentStepOf(context);
+  if (pendingSteps === 0 || context.replicaIdInSyncGroup !== 0) return;
+  const message = `a checkpoint lacks the gradients of ${pendingSteps} step(s) that distributedOptimizer has accumulated, so that a resumed training differs`;
+  const advice = 'save after a multiple of its option `every`';
+  logFirst(1, 'checkpoint without accumulated gradients', 'warn', `${message}; ${advice}`);
 }
 
 /**
