@@ -43,6 +43,8 @@ export class CallbackRun {
   /** Whether `fit` may validate now, so that all replicas do, and none of them has. */
   #mayValidate = false;
   #model: TrainedModel | undefined;
+  /** The model of the program, if it is another object. */
+  #given: TrainedModel | undefined;
   /** The settings of the model's optimizer; undefined if it has none. */
   #optimizer: OptimizerSettings | undefined;
   /** Whether TensorFlow.js makes the calls, which then also computes the metrics of epochs. */
@@ -71,6 +73,7 @@ export class CallbackRun {
     // A Sequential model refuses `stopTraining` unless it is compiled, which a loop of its own need not do.
     const seen = this.#isFit ? model : Object.create(model, { stopTraining: { value: false, writable: true } });
     this.#model = seen as { stopTraining: boolean };
+    this.#given = this.#isFit ? undefined : model;
     this.#settings.beforeValidation(model, () => {
       if (!this.#mayValidate || this.#isAlone) return undefined;
       this.#mayValidate = false;
@@ -106,6 +109,8 @@ export class CallbackRun {
     Object.assign(this.#present, { logs: undefined, wantsStop: false, sharesSettings: false });
     if (this.#settings.stopOnSigterm) endRequestsOf(this.#context).refuse();
     for (const callback of this.#settings.callbacks) await callback.onTrainEnd?.(await readLogs(logs));
+    // `fit` sets parameters before each training.
+    this.#isFit = false;
   }
 
   async onEpochBegin(epoch: number, logs: TfLogs): Promise<void> {
@@ -170,9 +175,12 @@ export class CallbackRun {
     const { maxSeconds, stopOnSigterm } = this.#settings;
     if (performance.now() - this.#beginning > 1000 * maxSeconds) this.stopTraining = true;
     if (stopOnSigterm && endRequestsOf(this.#context).isPending) this.stopTraining = true;
-    if (this.#present.stops || !this.#model?.stopTraining) return;
-    this.#model.stopTraining = false;
-    this.stopTraining = true;
+    if (this.#present.stops) return;
+    for (const model of [this.#model, this.#given]) {
+      if (!model || !isStopped(model)) continue;
+      model.stopTraining = false;
+      this.stopTraining = true;
+    }
   }
 
   #endIfAllStop(): void {
@@ -208,6 +216,15 @@ export class CallbackRun {
   #exchange<Result>(steps: Exchange<Result>): Promise<Result> {
     const { timeoutSeconds } = this.#settings;
     return exchange(steps, explaining(this.#context), { timeoutSeconds });
+  }
+}
+
+/** Whether `stopTraining` of a model was set. A Sequential model that is not compiled throws. */
+function isStopped(model: TrainedModel): boolean {
+  try {
+    return model.stopTraining === true;
+  } catch {
+    return false;
   }
 }
 

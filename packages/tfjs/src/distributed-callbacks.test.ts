@@ -189,3 +189,25 @@ it('ends a loop that trains a model that is not compiled', async () => {
   }
   expect(stops).toEqual([false, true]);
 });
+
+it('ends a loop whose callback stops the compiled model, also after fit', async () => {
+  const context = { ...unisonContext().context, numReplicasInSync: 1 };
+  const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [1] })] });
+  model.compile({ optimizer: 'sgd', loss: 'meanSquaredError' });
+  const losses: (number | undefined)[] = [];
+  const stop = (_: number, { loss }: Record<string, number>) => {
+    losses.push(loss);
+    model.stopTraining = true;
+  };
+  const callbacks = distributedCallbacks(tf, { onEpochEnd: stop }, context);
+  await model.fit(tf.zeros([2, 1]), tf.zeros([2, 1]), { epochs: 3, verbose: 0, callbacks });
+  callbacks.setModel(model);
+  await callbacks.onTrainBegin();
+  expect(callbacks.stopTraining).toBe(false);
+  await callbacks.onEpochBegin(0);
+  await callbacks.onBatchBegin(0, { size: 4 });
+  await callbacks.onBatchEnd(0, { size: 4, loss: 1 });
+  await callbacks.onEpochEnd(0);
+  expect(callbacks.stopTraining).toBe(true);
+  expect(losses).toEqual([0, 1]);
+});
