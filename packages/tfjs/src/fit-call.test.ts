@@ -67,6 +67,20 @@ it('trainOnBatch refuses more samples than its batch has rows', async () => {
   );
 });
 
+it.each(['exact', 'drop'] as const)(
+  'fit refuses shares of data with different numbers of rows (%s)',
+  async (remainder) => {
+    const context = { ...contextOf(), replicaIdInSyncGroup: 0 };
+    const share = (rows: number) => shareOf(tf, tf.ones([rows, 2]), context, { remainder });
+    const rows = remainder === 'drop' ? 5 : 3;
+    const labels = shareOf(tf, tf.ones([rows, 1]), context, { remainder });
+    expect(share(4).shape[0]).toBe(labels.shape[0]);
+    await expect(compiled(context).fit(share(4), labels, { batchSize: 2, verbose: 0 })).rejects.toThrow(
+      `fit: x and y must be shares of data with the same number of rows, got shares of 4 and ${rows} rows`,
+    );
+  },
+);
+
 it.each([
   [3, 64, 'use 63 or 66'],
   [4, 2, 'use 4'],

@@ -5,7 +5,7 @@ import type { Exchange, ReplicaInfo } from './exchange.js';
 import type { BatchLogs } from './present-step.js';
 import { nearestMultiples } from './share-rule.js';
 import { isTensor } from './tables.js';
-import { givenSharesOf, ownRowsOf } from './uneven-shares.js';
+import { givenSharesOf, type Share, sharesIn } from './uneven-shares.js';
 
 /** The batch size of `fit` without `batchSize`. */
 const usualBatchSize = 32;
@@ -42,7 +42,7 @@ export interface PaddedFit {
 /**
  * Checks a call of `model.fit` before its first step. Returns its padding, if it trains on rows in order and the last
  * one is not the replica's own.
- * @throws ValueError for a global batch that does not divide; NotImplementedError for sample weights;
+ * @throws ValueError for a global batch that does not divide, and for shares of different data; NotImplementedError for sample weights;
  * InvalidArgumentError on all replicas if they would make different numbers of steps
  * @param run executes a collective
  */
@@ -63,8 +63,10 @@ export function checkedFit(
   if (given === undefined) return undefined;
   const rows = trainingRows(given, args);
   requireEqualSteps(rows, { ...args, batchSize }, run);
+  const shares = [x, y].flatMap(sharesIn);
+  requireSameTotal(shares);
   if (args.shuffle !== false) return undefined;
-  const own = ownRowsOf(x) ?? ownRowsOf(y);
+  const own = shares[0]?.own;
   if (own !== undefined) return own < rows ? { rows, own, used: 0, logs: undefined } : undefined;
   if (!givenSharesOf(context).padded.has(given)) return undefined;
   const message = `x must be what shareOf has returned, because some replicas repeat a row in shares of ${given} rows and \`shuffle: false\` leaves it out`;
@@ -130,6 +132,20 @@ function requireEqualSteps(
 
 function* extremesOf(values: Float64Array): Exchange<void> {
   yield { op: 'max', values: [values], into: [values] };
+}
+
+/**
+ * Shares of, for example, 25 and 26 rows over two replicas have 13 rows each, but their rows do not belong together.
+ * @throws ValueError if they are shares of data with different numbers of rows
+ */
+function requireSameTotal(shares: readonly Share[]): void {
+  const totals = [...new Set(shares.map(({ total }) => total))];
+  if (totals.length <= 1) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `fit: x and y must be shares of data with the same number of rows, got shares of ${totals.join(' and ')} rows`,
+    { operation: 'fit' },
+  );
 }
 
 /** The rows of an input of a model: a tensor, or a list or object of tensors. */

@@ -9,7 +9,7 @@ import { isDataset, shareOfDataset } from './share-of-dataset.js';
 import { type Remainder, rowsOfReplica } from './share-rule.js';
 import { nested, type Table, type Tables, tablesOf, takeRows } from './tables.js';
 import { requireTensorFlow, type TensorFlow } from './tensorflow.js';
-import { givenSharesOf, noteOwnRows } from './uneven-shares.js';
+import { givenSharesOf, noteShare } from './uneven-shares.js';
 
 /** How data is shared between replicas. */
 export interface ShareOptions {
@@ -103,7 +103,7 @@ function partOf(
   }
   return nested(nesting, (index) => {
     const part = takeRows(tf, tables[index] as Table, rows);
-    noteOwnRows(part, own);
+    noteShare(part, { own, total });
     return part;
   }) as object;
 }

@@ -22,22 +22,30 @@ export function givenSharesOf(context: ReplicaInfo): GivenShares {
   return known;
 }
 
-// Kept as long as the tensor or array.
-const ownRows = new WeakMap<object, number>();
-
-/** Records how many rows of a share are the replica's own; the others repeat one. */
-export function noteOwnRows(share: object, rows: number): void {
-  ownRows.set(share, rows);
+/** A tensor, array or list that `shareOf` has returned. */
+export interface Share {
+  /** Rows of the replica itself; one more is repeated on replicas that have fewer of them than others. */
+  readonly own: number;
+  /** Rows of the data of which this is a share. */
+  readonly total: number;
 }
 
-/** How many rows of a share are the replica's own; undefined if it was not returned by `shareOf`. */
-export function ownRowsOf(share: unknown): number | undefined {
-  if (typeof share !== 'object' || share === null) return undefined;
-  const known = ownRows.get(share);
-  if (known !== undefined || isTensor(share) || isTyped(share)) return known;
+// Kept as long as the tensor or array.
+const shares = new WeakMap<object, Share>();
+
+/** Records that a value is a share. */
+export function noteShare(value: object, share: Share): void {
+  shares.set(value, share);
+}
+
+/** The shares in inputs of a model. */
+export function sharesIn(value: unknown): readonly Share[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const known = shares.get(value);
+  if (known) return [known];
   // A list that contains no tensors contains rows.
-  const parts = Array.isArray(share) && !isTensor(share[0]) ? [] : Object.values(share);
-  return parts.map(ownRowsOf).find((rows) => rows !== undefined);
+  if (isTensor(value) || isTyped(value) || (Array.isArray(value) && !isTensor(value[0]))) return [];
+  return Object.values(value).flatMap(sharesIn);
 }
 
 /**
@@ -59,8 +67,8 @@ export function ownRowsOf(share: unknown): number | undefined {
  * ```
  */
 export function rowsOf(share: unknown): number {
-  const rows = ownRowsOf(share);
-  if (rows !== undefined) return rows;
+  const [found] = sharesIn(share);
+  if (found) return found.own;
   const message = `share must be a tensor, an array or inputs that shareOf has returned, got ${quote(share)}`;
   throw new ValueError('ERR_COLL_VALUE', `rowsOf: ${message}`, { operation: 'rowsOf' });
 }
