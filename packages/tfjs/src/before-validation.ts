@@ -1,3 +1,4 @@
+import { ValueError } from '@coll/core';
 import { type Inputs, onFirstRows } from './first-rows.js';
 import type { TensorFlow } from './tensorflow.js';
 
@@ -28,6 +29,7 @@ export function beforeValidation(tf: TensorFlow, model: object, prepare: Prepara
   prototype.testLoop = function (test, inputs, ...others) {
     const rows = preparations.get(this)?.();
     const given = inputs[0]?.shape[0] ?? 0;
+    if (rows !== undefined && rows > given) throw tooMany(rows, given);
     // TensorFlow.js cannot validate on no rows; the result then has no weight.
     const wanted = Math.min(given, Math.max(1, rows ?? given));
     return onFirstRows(tf, inputs, wanted, (first) => testLoop.call(this, test, first, ...others));
@@ -36,4 +38,11 @@ export function beforeValidation(tf: TensorFlow, model: object, prepare: Prepara
     preparations.get(this)?.();
     return evaluateDataset.apply(this, args);
   };
+}
+
+function tooMany(rows: number, given: number): ValueError {
+  const message = `validationRows must be at most ${given}, the rows that this replica validates on, got ${rows}`;
+  const advice =
+    'for a share xs and a validationSplit of s, it is rowsOf(xs) - Math.floor(xs.shape[0] * (1 - s)), but at least 0';
+  return new ValueError('ERR_COLL_VALUE', `distributedCallbacks: ${message}; ${advice}`, { operation: 'fit' });
 }

@@ -32,7 +32,8 @@ export interface DistributedCallbacksOptions {
   /**
    * The number of rows that this replica validates on, `rowsOf(share)`, if each replica validates on
    * its own share. `fit` then validates on the first of these rows, without a repeated one, and the
-   * metrics of validation (`val_…`) are averaged. Default: all replicas validate on the same data,
+   * metrics of validation (`val_…`) are averaged. More rows than `fit` validates on are an error, for
+   * example `rowsOf(share)` with a `validationSplit`, which takes only a part of it. Default: all replicas validate on the same data,
    * which is checked.
    */
   readonly validationRows?: number | undefined;
