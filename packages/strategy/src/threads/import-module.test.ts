@@ -26,7 +26,9 @@ describe('importModule', () => {
       const module = `data:text/javascript,${encodeURIComponent(code)}`;
       const error = await importModule(module).catch((thrown) => thrown);
       expect(error).toBeInstanceOf(SyntaxError);
-      expect(error.message).toBe(`loading ${module}: Unexpected token ';'`);
+      expect(error.message).toBe(
+        `loading ${module}: Unexpected token ';'; \`node\` with this file prints the line, which may be in a module that it imports`,
+      );
     },
   );
 });
