@@ -93,13 +93,14 @@ const distributedOptimizerOptions = knownOptions<DistributedOptimizerOptions>('d
  * so that their results are equal, up to rounding. Without these options, it gets the given optimizer
  * itself.
  *
- * Each step compares the list of variables, and the class and scalar settings of the optimizer; the
- * first step and the step after `setWeights` also its state; every `weights / 16384` steps the
- * variables, on the cpu and wasm backends. Other weights, such as moving statistics, are not
- * compared. The first NaN or infinity in a gradient is logged with its replica and step: small
- * gradients are checked whole, large ones at 1024 elements, others in each step. If the model is
- * compiled again with an optimizer that is not distributed, its first step logs a warning. So does
- * a run at its end if optimizers stepped on several replicas, and none of them was distributed.
+ * Each step compares the list of variables, the class and scalar settings of the optimizer, and the
+ * options that change steps; the first step and the step after `setWeights` also its state; every
+ * `weights / 16384` steps the variables, on the cpu and wasm backends. Other weights, such as moving
+ * statistics, are not compared. The first NaN or infinity in a gradient is logged with its replica
+ * and step: small gradients are checked whole, large ones at 1024 elements, others in each step. If
+ * the model is compiled again with an optimizer that is not distributed, its first step logs a
+ * warning. So does a run at its end if optimizers stepped on several replicas, and none of them was
+ * distributed.
  *
  * @throws ValueError unless `optimizer` is an optimizer object; in a step InvalidArgumentError, the
  * same on all replicas, if their models, optimizers or variables differ, before any variable
@@ -130,7 +131,13 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   requireOptimizer(optimizer);
   requireContext(context, 'allReduceSync', 'distributedOptimizer');
   const { model, samples, onDifference, ...given } = checkedOptions(options);
-  const { every = 1, clipByGlobalNorm, warmUpSteps = 0 } = given;
+  const { every = 1, clipByGlobalNorm, warmUpSteps = 0, scaleLearningRate = false } = given;
+  const compared = {
+    ...(every === 1 ? {} : { every }),
+    clipByGlobalNorm,
+    ...(warmUpSteps === 0 ? {} : { warmUpSteps }),
+    ...(scaleLearningRate ? { scaleLearningRate } : {}),
+  };
   const learningRate = learningRateOf(optimizer, given, context);
   // A single replica steps like several with these options.
   const stepsPlainly = every === 1 && clipByGlobalNorm === undefined && warmUpSteps === 0;
@@ -141,7 +148,7 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
     models,
     samples,
     onDifference: onDifference ?? 'throw',
-    ...{ every, clipByGlobalNorm, learningRate },
+    ...{ every, clipByGlobalNorm, learningRate, compared },
   });
   const replaced = {
     computeGradients: (f: () => TfTensor, variables?: TfVariable[]) => step.computeGradients(f, variables),

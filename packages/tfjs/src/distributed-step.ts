@@ -42,6 +42,8 @@ export interface StepOptions extends GradientOptions {
   readonly every: number;
   readonly clipByGlobalNorm: number | undefined;
   readonly learningRate: LearningRate | undefined;
+  /** Options that must be equal on all replicas, without defaults. */
+  readonly compared: object;
 }
 
 /** The loss function of a call of `minimize` that is under way. */
@@ -82,7 +84,7 @@ export class DistributedStep implements ModelListener {
     const { bytesPerPack, timeoutSeconds, onAllReduce } = options;
     this.#averaging = metered({ bytesPerPack, timeoutSeconds, onAllReduce }, context, () => this.#samples);
     this.#agreeing = { timeoutSeconds };
-    this.#settings = new OptimizerSettings(optimizer);
+    this.#settings = new OptimizerSettings(optimizer, options.compared);
     this.#lists = new AgreedLists(context);
     this.#reducer = explaining(context, this.#lists);
     const { onDifference } = options;

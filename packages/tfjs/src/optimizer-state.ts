@@ -32,6 +32,8 @@ export function assignSettings(optimizer: object, settings: ScalarSettings): voi
 /** Class and scalar settings of an optimizer, as a text that is compared in each step. */
 export class OptimizerSettings {
   readonly #optimizer: object;
+  /** Options of the distributed optimizer, which are compared like settings. */
+  readonly #options: object;
   /** How often `setWeights` has been called. */
   #loads = 0;
   #text = '';
@@ -39,8 +41,9 @@ export class OptimizerSettings {
   /** The text when all replicas had the same. */
   #agreed: string;
 
-  constructor(optimizer: TfOptimizer) {
+  constructor(optimizer: TfOptimizer, options: object = {}) {
     this.#optimizer = optimizer;
+    this.#options = options;
     this.#agreed = this.text;
   }
 
@@ -56,7 +59,7 @@ export class OptimizerSettings {
   get text(): string {
     const { name, config } = settingsOf(this.#optimizer);
     const loads = this.#loads === 0 ? '' : ` (setWeights calls: ${this.#loads})`;
-    return `${name} ${JSON.stringify(config)}${loads}`;
+    return `${name} ${JSON.stringify({ ...config, ...this.#options })}${loads}`;
   }
 
   /** The settings if they have changed since all replicas had the same. */

@@ -195,6 +195,11 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
       3,
       /^replicas have parted: the state of the optimizer, "weights\/m" of replica 1 differs from that of the others in step 3; load it/,
     ],
+    [
+      'options',
+      1,
+      /^replicas have different optimizers in step 1: replica 1 has Adam {.*,"clipByGlobalNorm":1}, the others have Adam /,
+    ],
     ['class', 1, /^replicas have different optimizers in step 1: replica 1 has Momentum .*, the others have Adam /],
     [
       'variable',
