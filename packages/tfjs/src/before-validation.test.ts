@@ -12,15 +12,17 @@ beforeAll(async () => {
   await tf.setBackend('cpu');
 });
 
-/** A replica whose peer does exactly as it does. */
-function secondReplica(): ReplicaContext {
-  const { context } = unisonContext();
+/** A replica whose peer does exactly as it does, and the collectives of both. */
+function replicaOf(replicaIdInSyncGroup: number) {
+  const { context, calls } = unisonContext();
   const allReduce = async (op: string, values: readonly Uint8Array[], options?: object) => {
     // The values that replicas gather stand one after the other.
-    if (op === 'sum') for (const value of values) value.copyWithin(0, value.length / 2);
+    const [own, other] = [replicaIdInSyncGroup, 1 - replicaIdInSyncGroup];
+    if (op === 'sum')
+      for (const value of values) value.copyWithin((other * value.length) / 2, (own * value.length) / 2);
     return context.allReduce(op as 'sum', values, options);
   };
-  return { ...context, replicaIdInSyncGroup: 1, allReduce } as unknown as ReplicaContext;
+  return { context: { ...context, replicaIdInSyncGroup, allReduce } as unknown as ReplicaContext, calls };
 }
 
 function compiled(context: ReplicaContext): tf.Sequential {
@@ -32,7 +34,7 @@ function compiled(context: ReplicaContext): tf.Sequential {
 
 it('validates on the own rows of the part that validationSplit takes, and refuses more rows than it has', async () => {
   // The second replica has 4 rows of 9, and a repeated one.
-  const context = secondReplica();
+  const { context } = replicaOf(1);
   const [xs, ys] = shareOf(tf, [tf.range(0, 9), tf.zeros([9])], context) as [tf.Tensor, tf.Tensor];
   const fit = (options: DistributedCallbacksOptions) =>
     compiled(context).fit(xs, ys, {
@@ -45,3 +47,19 @@ it('validates on the own rows of the part that validationSplit takes, and refuse
   const { history } = await fit({ validationRows: rowsOf(xs) - Math.floor(5 * (1 - 0.4)) });
   expect(history['val_loss']).toEqual([7 ** 2]);
 });
+
+it.each(['onBatchBegin', 'onBatchEnd', 'onEpochBegin', 'onEpochEnd'])(
+  'an evaluation in %s, which one replica may make alone, takes no collective',
+  async (method) => {
+    const [xs, ys] = [tf.ones([4, 1]), tf.zeros([4, 1])];
+    const callsOf = async (evaluates: boolean) => {
+      const { context, calls } = replicaOf(0);
+      const model = compiled(context);
+      const callback = { [method]: () => tf.dispose(evaluates ? model.evaluate(xs, ys) : []) };
+      const callbacks = distributedCallbacks(tf, callback, context);
+      await model.fit(xs, ys, { epochs: 2, batchSize: 2, verbose: 0, callbacks });
+      return calls.length;
+    };
+    expect(await callsOf(true)).toBe(await callsOf(false));
+  },
+);

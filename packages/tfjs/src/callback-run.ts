@@ -121,6 +121,7 @@ export class CallbackRun {
 
   async onBatchBegin(batch: number, logs: TfLogs): Promise<void> {
     this.#present.logs = logs as { size?: number };
+    this.#mayValidate = false;
     await this.#callAll('onBatchBegin', batch, logs);
     // In the last step of an epoch, `fit` validates before it ends the step.
     this.#mayValidate = this.#isFit;
