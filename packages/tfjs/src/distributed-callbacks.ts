@@ -119,19 +119,21 @@ export interface DistributedCallbacks {
  * import { distributedCallbacks, distributedOptimizer } from '@coll/tfjs';
  * import * as tf from '@tensorflow/tfjs';
  *
+ * const epochs: number[] = [];
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
  * await strategy.run(async (replica) => {
  *   const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [1], units: 1 })] });
  *   model.compile({ optimizer: distributedOptimizer(tf, tf.train.sgd(0), replica), loss: 'meanSquaredError' });
- *   const print = { onEpochEnd: (epoch: number) => console.log(`epoch ${epoch} has ended`) };
+ *   const note = { onEpochEnd: (epoch: number) => void epochs.push(epoch) };
  *   await model.fit(tf.ones([4, 1]), tf.ones([4, 1]), {
  *     epochs: 9,
  *     verbose: 0,
  *     callbacks: distributedCallbacks(tf, tf.callbacks.earlyStopping({ monitor: 'loss' }), replica, {
- *       onReplica0: print,
+ *       onReplica0: note,
  *     }),
  *   });
- * }); // prints: epoch 0 has ended, epoch 1 has ended
+ * });
+ * console.log(epochs); // [ 0, 1 ]
  * ```
  */
 export function distributedCallbacks(

@@ -64,7 +64,8 @@ type Sharer = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSyn
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
  * await strategy.run((replica) => {
  *   const { xs, ys } = shareOf(tf, { xs: tf.ones([5, 2]), ys: tf.zeros([5, 1]) }, replica);
- *   console.log(xs.shape, ys.shape); // [ 5, 2 ] [ 5, 1 ]; of two replicas, both would get three rows
+ *   // Of two replicas, both would get three rows.
+ *   console.log(xs.shape, ys.shape); // [ 5, 2 ] [ 5, 1 ]
  * });
  * ```
  */

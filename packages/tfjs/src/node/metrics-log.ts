@@ -16,12 +16,15 @@ import type { TfCallback } from '../tf-callbacks.js';
  *
  * @example
  * ```ts
- * import { readFile } from 'node:fs/promises';
+ * import { mkdtemp, readFile } from 'node:fs/promises';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
  * import { MirroredStrategy } from '@coll/strategy';
  * import { distributedCallbacks } from '@coll/tfjs';
  * import { metricsLog } from '@coll/tfjs/node';
  * import * as tf from '@tensorflow/tfjs';
  *
+ * const file = join(await mkdtemp(join(tmpdir(), 'training-')), 'metrics.jsonl');
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
  * await strategy.run(async (replica) => {
  *   const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [1], units: 1 })] });
@@ -29,12 +32,11 @@ import type { TfCallback } from '../tf-callbacks.js';
  *   await model.fit(tf.zeros([4, 1]), tf.zeros([4, 1]), {
  *     epochs: 2,
  *     verbose: 0,
- *     callbacks: distributedCallbacks(tf, metricsLog('/tmp/metrics.jsonl', replica), replica),
+ *     callbacks: distributedCallbacks(tf, metricsLog(file, replica), replica),
  *   });
  * });
- * // {"epoch":0,"step":1,"time":"2026-02-01T10:00:00.000Z","loss":0}
- * // {"epoch":1,"step":2,"time":"2026-02-01T10:00:00.010Z","loss":0}
- * console.log(await readFile('/tmp/metrics.jsonl', 'utf8'));
+ * const [line] = (await readFile(file, 'utf8')).split('\n');
+ * console.log(line); // {"epoch":0,"step":1,"time":"…","loss":0}
  * ```
  */
 export function metricsLog(file: string | URL, context: ReplicaInfo): TfCallback {
