@@ -86,7 +86,8 @@ describe('a distributed optimizer', () => {
     setLogSink((level, message) => lines.push(`${level}: ${message}`));
     const compile = (model: tf.LayersModel, optimizer: tf.Optimizer | string) =>
       model.compile({ optimizer, loss: 'meanSquaredError' });
-    const fit = (model: tf.LayersModel) => model.fit(tf.ones([4, 2]), tf.ones([4, 1]), { epochs: 2, verbose: 0 });
+    const fit = (model: tf.LayersModel) =>
+      model.fit(tf.ones([4, 2]), tf.ones([4, 1]), { batchSize: 2, epochs: 2, verbose: 0 });
     const [model, other] = [1, 2].map(() =>
       tf.sequential({ layers: [tf.layers.dense({ inputShape: [2], units: 1 })] }),
     ) as [tf.Sequential, tf.Sequential];
