@@ -135,6 +135,10 @@ export class DistributedStep implements ModelListener {
     this.#minimizing = { f, variables };
     try {
       return minimize();
+    } catch (error) {
+      // Nobody ends this step, whose size would count in the steps of another loop.
+      this.#present.logs = undefined;
+      throw error;
     } finally {
       this.#minimizing = undefined;
     }

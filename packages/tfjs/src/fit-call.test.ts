@@ -3,6 +3,7 @@ import type { ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, expect, it } from 'vitest';
 import { unisonContext } from '../test/unison-context.ts';
+import { distributedCallbacks } from './distributed-callbacks.js';
 import { distributedOptimizer } from './distributed-optimizer.js';
 import { shareOf } from './share-of.js';
 
@@ -65,6 +66,20 @@ it('trainOnBatch refuses more samples than its batch has rows', async () => {
   await expect(model.trainOnBatch(xs, tf.ones([3, 1]))).rejects.toThrow(
     'the samples of a step must be a whole number from 0 to the 3 rows of its batch, got 4',
   );
+});
+
+it('a step that fails leaves no number of samples for the steps after it', async () => {
+  const context = contextOf();
+  const optimizer = distributedOptimizer(tf, tf.train.sgd(0.1), context);
+  const fail = () => {
+    throw new Error('no loss');
+  };
+  const callbacks = distributedCallbacks(tf, [], context);
+  await callbacks.onBatchBegin(0, { size: 1 });
+  expect(() => optimizer.minimize(fail)).toThrow('no loss');
+  const model = compiled(context);
+  const loss = await model.trainOnBatch(tf.tensor2d([0, 0, 1, 1], [2, 2]), tf.zeros([2, 1]));
+  expect(loss).toBe(2 ** 2 / 2);
 });
 
 it.each(['exact', 'drop'] as const)(
