@@ -62,7 +62,7 @@ describe('progressLine', () => {
     const written: string[] = [];
     const stream = { isTTY: true, columns: 200, write: (text: string) => written.push(text) > 0 };
     await train(
-      progressOn(stream as never, context, () => clock.now),
+      progressOn(stream, context, () => clock.now),
       clock,
       2,
       context,
@@ -75,6 +75,21 @@ describe('progressLine', () => {
       expect.stringMatching(/^epoch 2\/2 · step 4 · /),
       'two replicas pay\n',
     ]);
+  });
+
+  it('leaves out figures that a narrow terminal has no room for', async () => {
+    const [clock, context] = [{ now: 0 }, contextOf(2)];
+    const written: string[] = [];
+    const stream = { isTTY: true, columns: 60, write: (text: string) => written.push(text) > 0 };
+    await train(
+      progressOn(stream, context, () => clock.now),
+      clock,
+      1,
+      context,
+    );
+    const bar = written.find((text) => text.includes(' step 2/2')) as string;
+    expect(bar).toContain(' step 2/2 · 32 samples/s');
+    expect(bar).not.toContain('own');
   });
 
   it('does nothing on other replicas', () => {

@@ -80,6 +80,8 @@ export function progressOn(
   let [step, stepsOfEpoch, begin, rows] = [0, 0, 0, 0];
   let printed = Number.NEGATIVE_INFINITY;
   let waiting: string | undefined;
+  /** The width of the line in front of its figures. */
+  let widthOf = (_step: number) => 0;
 
   const nameOf = (epoch: number) => {
     const { epochs } = params;
@@ -103,6 +105,7 @@ export function progressOn(
     onEpochBegin: (epoch) => {
       begin = now();
       const known = stepsOf(params) ?? stepsOfEpoch;
+      widthOf = (step) => `${nameOf(epoch)} ${' '.repeat(barOptions.barsize)} step ${step}/${known}`.length;
       stepsOfEpoch = rows = 0;
       if (!stream) return;
       bar = new Bar(
@@ -120,7 +123,7 @@ export function progressOn(
         ...(loss === undefined ? [] : [`${replicas > 1 ? 'own loss' : 'loss'} ${loss.toFixed(4)}`]),
         ...sharesOf(present),
       ];
-      bar?.update(stepsOfEpoch, { figures: figures.map((figure) => ` · ${figure}`).join('') });
+      bar?.update(stepsOfEpoch, { figures: fitting(figures, (stream?.columns ?? 0) - widthOf(stepsOfEpoch)) });
     },
     onEpochEnd: (epoch, logs) => {
       bar?.stop();
@@ -156,6 +159,13 @@ class Bar extends SingleBar {
     super.render();
     (this as unknown as { readonly timer?: NodeJS.Timeout }).timer?.unref();
   }
+}
+
+/** The first figures, as many as have room. */
+function fitting(figures: readonly string[], room: number): string {
+  const texts = figures.map((figure) => ` · ${figure}`);
+  const ends = texts.map((_, at) => texts.slice(0, at + 1).join('').length);
+  return texts.filter((_, at) => (ends[at] as number) <= room).join('');
 }
 
 /** The number of steps of an epoch, if TensorFlow.js knows it before. */
