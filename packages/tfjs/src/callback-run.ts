@@ -122,7 +122,13 @@ export class CallbackRun {
   async onBatchBegin(batch: number, logs: TfLogs): Promise<void> {
     this.#present.logs = logs as { size?: number };
     this.#mayValidate = false;
-    await this.#callAll('onBatchBegin', batch, logs);
+    try {
+      await this.#callAll('onBatchBegin', batch, logs);
+    } catch (error) {
+      // A later step, without callbacks, must not take this size.
+      this.#present.logs = undefined;
+      throw error;
+    }
     // In the last step of an epoch, `fit` validates before it ends the step.
     this.#mayValidate = this.#isFit;
   }

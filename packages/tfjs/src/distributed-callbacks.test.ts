@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { failing, Results } from '../test/fixtures/callbacks.ts';
 import { unisonContext } from '../test/unison-context.ts';
 import { distributedCallbacks } from './distributed-callbacks.js';
+import { presentStepOf } from './present-step.js';
 
 const fixtures = new URL('../test/fixtures/callbacks.ts', import.meta.url);
 
@@ -210,4 +211,16 @@ it('ends a loop whose callback stops the compiled model, also after fit', async 
   await callbacks.onEpochEnd(0);
   expect(callbacks.stopTraining).toBe(true);
   expect(losses).toEqual([0, 1]);
+});
+
+it('forgets the size of a step that a callback refused', async () => {
+  const context = unisonContext().context;
+  const failing = {
+    onBatchBegin: () => {
+      throw new Error('not today');
+    },
+  };
+  const callbacks = distributedCallbacks(tf, failing, context);
+  await expect(callbacks.onBatchBegin(0, { size: 4 })).rejects.toThrow('not today');
+  expect(presentStepOf(context).logs).toBeUndefined();
 });
