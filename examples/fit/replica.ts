@@ -32,9 +32,9 @@ export async function replica(context: ReplicaContext, folder: string, epochs: n
   const callbacks = [
     tf.callbacks.earlyStopping({ monitor: 'val_loss', patience: 3 }),
     slower,
-    checkpointCallback(folder, state, context, { best: 'val_loss' }),
     progressLine(context),
-    metricsLog(`${folder}/metrics.jsonl`, context),
+    metricsLog(`${folder}.jsonl`, context),
+    checkpointCallback(folder, state, context, { best: 'val_loss' }),
   ];
   await model.fit(xs, ys, {
     epochs,

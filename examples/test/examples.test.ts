@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -207,12 +207,18 @@ describe('the example', () => {
   it('fit continues where its last checkpoint ended', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'coll-fit-'));
     try {
-      const first = await run('fit/main.ts', folder, '2');
+      const checkpoints = path.join(folder, 'checkpoints');
+      const first = await run('fit/main.ts', checkpoints, '2');
       expect(first).toContainEqual(
         expect.stringMatching(/^\[0\] epoch 1\/2 · step 16 · .* · val_acc 0\.\d+ .* waiting, .* exchange$/),
       );
       expect(first.at(-2)).toBe('2 epochs are complete');
-      const second = await run('fit/main.ts', folder, '3');
+      const second = await run('fit/main.ts', checkpoints, '3');
+      expect((await readFile(`${checkpoints}.jsonl`, 'utf8')).match(/"epoch":\d/g)).toEqual([
+        '"epoch":0',
+        '"epoch":1',
+        '"epoch":2',
+      ]);
       expect(second[0]).toMatch(/^\[0\] epoch 3\/3 · /);
       expect(second.at(-2)).toBe('3 epochs are complete');
     } finally {
