@@ -43,7 +43,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         text: 'Programs',
         items: pages('guides', {
           strategies: 'Strategies and replicas',
-          fit: '`fit` in full',
+          fit: 'Training with fit',
           data: 'Data',
           variables: 'Variables',
           'checkpoints-and-restarts': 'Checkpoints and restarts',
