@@ -63,7 +63,7 @@ export function checkedFit(
   if (given === undefined) return undefined;
   const rows = trainingRows(given, args);
   requireEqualSteps(rows, { ...args, batchSize }, run);
-  const shares = [x, y].flatMap(sharesIn);
+  const shares = [x, y].flatMap((each) => sharesIn(each));
   requireSameTotal(shares);
   if (args.shuffle !== false) return undefined;
   const own = shares[0]?.own;

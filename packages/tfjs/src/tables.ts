@@ -157,7 +157,7 @@ function requireRows({ dtype, shape }: TfTensor, name: string, operation: string
   throw invalid(operation, `the dtype of ${name} must be float32, int32, bool or string, got ${dtype}`);
 }
 
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -3,6 +3,7 @@ import { knownOptions, quote, requireKnownOptions } from '@coll/core/internal';
 import { requireModel } from './broadcast-weights.js';
 import { type ArraySpec, arrayOf, type NamedArray, tensorOf } from './named-arrays.js';
 import { differenceFrom, type OptimizerSnapshot, restoreOptimizer, snapshotOf } from './optimizer-snapshot.js';
+import { isPlainObject } from './tables.js';
 import {
   requireTensorFlow,
   type TensorFlow,
@@ -157,9 +158,7 @@ function isJson(value: unknown, depth = 0): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || depth > 100) return false;
   if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
-  const prototype = Object.getPrototypeOf(value);
-  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
-  return isPlain && Object.values(value).every((item) => item === undefined || isJson(item, depth + 1));
+  return isPlainObject(value) && Object.values(value).every((item) => item === undefined || isJson(item, depth + 1));
 }
 
 function invalid(message: string, operation = 'trainingState'): ValueError {

@@ -1,7 +1,7 @@
 import { ValueError } from '@coll/core';
 import { quote, runOf } from '@coll/core/internal';
 import type { ReplicaInfo } from './exchange.js';
-import { isTensor, isTyped } from './tables.js';
+import { isPlainObject, isTensor } from './tables.js';
 
 /** What `shareOf` has given to a replica in one run. */
 export interface GivenShares {
@@ -39,13 +39,14 @@ export function noteShare(value: object, share: Share): void {
 }
 
 /** The shares in inputs of a model. */
-export function sharesIn(value: unknown): readonly Share[] {
-  if (typeof value !== 'object' || value === null) return [];
+export function sharesIn(value: unknown, seen = new Set<object>()): readonly Share[] {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+  seen.add(value);
   const known = shares.get(value);
   if (known) return [known];
   // A list that contains no tensors contains rows.
-  if (isTensor(value) || isTyped(value) || (Array.isArray(value) && !isTensor(value[0]))) return [];
-  return Object.values(value).flatMap(sharesIn);
+  const isNest = Array.isArray(value) ? isTensor(value[0]) : isPlainObject(value);
+  return isNest ? Object.values(value).flatMap((each) => sharesIn(each, seen)) : [];
 }
 
 /**
