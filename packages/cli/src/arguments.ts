@@ -170,7 +170,7 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
     args: rest[0] === '--' ? rest.slice(1) : rest,
     isCommand: options.command ?? false,
     environment: options.env ?? {},
-    hasPrefix: options.prefix && process.env['COLL_PREFIX'] !== '0',
+    hasPrefix: options.prefix,
     logFolder: options.logDir,
     graceSeconds: options.grace,
     timeoutSeconds: options.timeout,
