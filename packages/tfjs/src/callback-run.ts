@@ -97,6 +97,7 @@ export class CallbackRun {
       epoch: undefined,
       sharesSettings: true,
     });
+    trainingMeterOf(this.#context).restart();
     const { optimizer } = this.#model ?? {};
     this.#optimizer = optimizer && new OptimizerSettings(optimizer);
     if (this.#settings.stopOnSigterm) endRequestsOf(this.#context).accept();

@@ -6,6 +6,7 @@ import type { failing, Results } from '../test/fixtures/callbacks.ts';
 import { unisonContext } from '../test/unison-context.ts';
 import { distributedCallbacks } from './distributed-callbacks.js';
 import { presentStepOf } from './present-step.js';
+import { trainingMeterOf } from './training-meter.js';
 
 const fixtures = new URL('../test/fixtures/callbacks.ts', import.meta.url);
 
@@ -223,4 +224,13 @@ it('forgets the size of a step that a callback refused', async () => {
   const callbacks = distributedCallbacks(tf, failing, context);
   await expect(callbacks.onBatchBegin(0, { size: 4 })).rejects.toThrow('not today');
   expect(presentStepOf(context).logs).toBeUndefined();
+});
+
+it('measures each training anew', async () => {
+  const context = unisonContext().context;
+  const meter = trainingMeterOf(context);
+  for (let step = 0; step < 5; step++) meter.note(1, 4);
+  expect(meter.summary(context).next().done).toBe(false);
+  await distributedCallbacks(tf, [], context).onTrainBegin();
+  expect(meter.summary(context).next()).toEqual({ done: true, value: undefined });
 });

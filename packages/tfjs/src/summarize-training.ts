@@ -4,8 +4,9 @@ import { requireContext } from './same-variables.js';
 import { type TrainingSummary, trainingMeterOf } from './training-meter.js';
 
 /**
- * Returns what the steps of this run took so far on all replicas, and whether several replicas pay. All replicas call this
- * function after the same step. Measured are the steps of `distributedOptimizer`, `reduceGradients` and
+ * Returns what the steps of a training took so far on all replicas, and whether several replicas pay. All replicas call this
+ * function after the same step. A training begins with its first step, or with `onTrainBegin` of `distributedCallbacks`;
+ * without them, later runs of the same replica add their steps, and the time between runs. Measured are the steps of `distributedOptimizer`, `reduceGradients` and
  * `reduceGradientsSync`, with everything between two steps. Returns undefined after fewer than four steps, and for a single
  * replica.
  * @throws ValueError unless the argument is the context of a replica
