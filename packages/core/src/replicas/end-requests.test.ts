@@ -24,6 +24,16 @@ describe('requests to end the process', () => {
     }
   });
 
+  it('of a thread are warned of if the main thread does not answer', () => {
+    const lines: string[] = [];
+    setLogSink((_, message) => lines.push(message));
+    new ThreadEndRequests(new Int32Array(new SharedArrayBuffer(8)), () => {}, 1).accept();
+    setLogSink(undefined);
+    expect(lines).toEqual([
+      expect.stringMatching(/^the main thread has not answered for 0\.001 s, so SIGTERM may end/),
+    ]);
+  });
+
   it('end the process after refuse', () => {
     const requests = new ProcessEndRequests();
     requests.accept();

@@ -30,7 +30,7 @@ interface Signals {
   off(signal: 'SIGTERM', listener: () => void): unknown;
 }
 
-/** The requests that reach a process. Browsers have none. */
+/** The SIGTERM of a process. A page in a browser gets none. */
 export class ProcessEndRequests implements EndRequests {
   readonly #state: Int32Array;
   #isAccepted = false;
@@ -64,17 +64,19 @@ export class ProcessEndRequests implements EndRequests {
   };
 }
 
-const longestWait = 5000;
+const longestWaitMillis = 5000;
 
 /** The requests that reach the process of a thread, which itself gets no signals. */
 export class ThreadEndRequests implements EndRequests {
   readonly #state: Int32Array<SharedArrayBuffer>;
   readonly #askToAccept: () => void;
+  readonly #waitMillis: number;
 
   /** @param askToAccept makes the main thread call `accept` of its `ProcessEndRequests` */
-  constructor(state: Int32Array<SharedArrayBuffer>, askToAccept: () => void) {
+  constructor(state: Int32Array<SharedArrayBuffer>, askToAccept: () => void, waitMillis = longestWaitMillis) {
     this.#state = state;
     this.#askToAccept = askToAccept;
+    this.#waitMillis = waitMillis;
   }
 
   get isPending(): boolean {
@@ -84,7 +86,10 @@ export class ThreadEndRequests implements EndRequests {
   /** Blocks this thread until the main thread has accepted, so that no request is lost from then on. */
   accept(): void {
     this.#askToAccept();
-    Atomics.wait(this.#state, places.isAccepted, 0, longestWait);
+    if (Atomics.wait(this.#state, places.isAccepted, 0, this.#waitMillis) !== 'timed-out') return;
+    const seconds = this.#waitMillis / 1000;
+    const message = `the main thread has not answered for ${seconds} s, so SIGTERM may end the process instead of the training`;
+    log('warn', `${message}; do not block the main thread while replicas train in threads`);
   }
 
   /** The main thread refuses requests at the end of the run. */

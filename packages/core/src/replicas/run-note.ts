@@ -30,7 +30,7 @@ export function silenceRunNote(replica: object): boolean {
 // By the context of the replica, which may have several runs.
 const runs = new WeakMap<object, object>();
 
-/** An object that stands for the present run of a replica, for what is kept no longer than the run. */
+/** The identity of a replica's present run, as a key for what must not outlive the run. */
 export function runOf(replica: object): object {
   const known = runs.get(replica) ?? {};
   runs.set(replica, known);
