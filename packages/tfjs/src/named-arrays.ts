@@ -1,6 +1,6 @@
 import { RuntimeError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { type CarriedDType, elementsOf, isCarried, type TensorFlow, type TfTensor } from './tensorflow.js';
+import { arrayTypes, type CarriedDType, elementsOf, isCarried, type TensorFlow, type TfTensor } from './tensorflow.js';
 
 /** Name, dtype and shape of an array. */
 export interface ArraySpec {
@@ -13,8 +13,6 @@ export interface ArraySpec {
 export interface NamedArray extends ArraySpec {
   readonly values: Float32Array | Int32Array | Uint8Array;
 }
-
-const kinds = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
 
 /** Copies the elements of a tensor. @throws RuntimeError unless they are float32, int32 or bool */
 export async function arrayOf(name: string, tensor: TfTensor): Promise<NamedArray> {
@@ -53,12 +51,12 @@ export function arraysFrom(specs: unknown, bytes: Uint8Array): NamedArray[] {
   let at = 0;
   const arrays = specs.map((spec: unknown): NamedArray => {
     const { name, dtype, shape } = requireSpec(spec);
-    const size = shape.reduce((product, length) => product * length, kinds[dtype].BYTES_PER_ELEMENT);
+    const size = shape.reduce((product, length) => product * length, arrayTypes[dtype].BYTES_PER_ELEMENT);
     if (size > bytes.length - at) throw invalid(`it ends within the array "${name}"`);
     // A copy, because the elements may not begin at a multiple of their size. `slice` of a Buffer does not copy.
     const { buffer } = new Uint8Array(bytes.subarray(at, at + size));
     at += size;
-    return { name, dtype, shape, values: new kinds[dtype](buffer) };
+    return { name, dtype, shape, values: new arrayTypes[dtype](buffer) };
   });
   if (at !== bytes.length) throw invalid(`it has ${bytes.length - at} bytes more than its arrays`);
   return arrays;

@@ -132,12 +132,13 @@ export function requireVariables(variables: unknown, operation: string): asserts
   }
 }
 
-const arrays = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
+/** The array type of the elements of each dtype. */
+export const arrayTypes = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
 
-export type CarriedDType = keyof typeof arrays;
+export type CarriedDType = keyof typeof arrayTypes;
 
 export function isCarried(dtype: string): dtype is CarriedDType {
-  return Object.hasOwn(arrays, dtype);
+  return Object.hasOwn(arrayTypes, dtype);
 }
 
 /**
@@ -145,7 +146,7 @@ export function isCarried(dtype: string): dtype is CarriedDType {
  * the cpu backend keeps a float32 tensor in an Int32Array if the tensor was cast from int32.
  */
 export function elementsOf(data: TfData, dtype: CarriedDType): Float32Array | Int32Array | Uint8Array {
-  return data instanceof arrays[dtype] ? data : arrays[dtype].from(data as Int32Array);
+  return data instanceof arrayTypes[dtype] ? data : arrayTypes[dtype].from(data as Int32Array);
 }
 
 /**
