@@ -85,3 +85,10 @@ export async function readLogs(logs: TfLogs): Promise<Record<string, number>> {
   }
   return logs as Record<string, number>;
 }
+
+/** The number of steps of an epoch, from the parameters that `fit` passes to callbacks; undefined if it is not known. */
+export function stepsPerEpochOf(params: object): number | undefined {
+  const { steps, samples, batchSize } = params as { readonly [name: string]: unknown };
+  if (typeof steps === 'number') return steps;
+  return typeof samples === 'number' && typeof batchSize === 'number' ? Math.ceil(samples / batchSize) : undefined;
+}

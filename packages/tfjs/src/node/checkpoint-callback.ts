@@ -7,7 +7,7 @@ import { snapshotOf } from '../optimizer-snapshot.js';
 import { presentStepOf } from '../present-step.js';
 import { requireContext, whichAreEqual } from '../same-variables.js';
 import { broadcastState, describeState, onReplica0 } from '../send-state.js';
-import type { TfCallback } from '../tf-callbacks.js';
+import { stepsPerEpochOf, type TfCallback } from '../tf-callbacks.js';
 import {
   requireState,
   restoreWeights,
@@ -173,8 +173,7 @@ class Checkpoints {
   }
 
   setParams(params: object): void {
-    const { steps, samples, batchSize } = params as Readonly<Record<string, number | null | undefined>>;
-    this.#stepsPerEpoch = steps ?? (samples && batchSize ? Math.ceil(samples / batchSize) : undefined);
+    this.#stepsPerEpoch = stepsPerEpochOf(params);
   }
 
   async onTrainBegin(): Promise<void> {

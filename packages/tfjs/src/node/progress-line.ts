@@ -4,7 +4,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import type { ReplicaInfo } from '../exchange.js';
 import { type PresentStep, presentStepOf } from '../present-step.js';
 import { requireContext } from '../same-variables.js';
-import type { TfCallback } from '../tf-callbacks.js';
+import { stepsPerEpochOf, type TfCallback } from '../tf-callbacks.js';
 
 /**
  * Makes a callback that shows the progress of a training, on replica 0: the epoch, steps, samples per
@@ -104,7 +104,7 @@ export function progressOn(
     },
     onEpochBegin: (epoch) => {
       begin = now();
-      const known = stepsOf(params) ?? stepsOfEpoch;
+      const known = stepsPerEpochOf(params) ?? stepsOfEpoch;
       widthOf = (step) => `${nameOf(epoch)} ${' '.repeat(barOptions.barsize)} step ${step}/${known}`.length;
       stepsOfEpoch = rows = 0;
       if (!stream) return;
@@ -166,12 +166,6 @@ function fitting(figures: readonly string[], room: number): string {
   const texts = figures.map((figure) => ` · ${figure}`);
   const ends = texts.map((_, at) => texts.slice(0, at + 1).join('').length);
   return texts.filter((_, at) => (ends[at] as number) <= room).join('');
-}
-
-/** The number of steps of an epoch, if TensorFlow.js knows it before. */
-function stepsOf({ steps, samples, batchSize }: { readonly [name: string]: unknown }): number | undefined {
-  if (typeof steps === 'number') return steps;
-  return typeof samples === 'number' && typeof batchSize === 'number' ? Math.ceil(samples / batchSize) : undefined;
 }
 
 function sharesOf({ epoch }: PresentStep): string[] {
