@@ -27,10 +27,11 @@ export interface DistributedOptimizerOptions extends GradientOptions {
    */
   readonly model?: TfModel | readonly TfModel[] | undefined;
   /**
-   * Called once per step, returns the number of samples in this replica's part of the batch, with
-   * which its gradients are weighted. The loss function is not called for 0 samples. Default: the
-   * size of the batch in `fit`, `fitDataset` and `trainOnBatch`; in other steps the `size` given to
-   * `onBatchBegin` of `distributedCallbacks`, else the same number on all replicas, but 0 if the
+   * Called once per step in loops of your own, returns the number of samples in this replica's part of
+   * the batch, with which its gradients are weighted. The loss function is not called for 0 samples.
+   * In `fit` and `fitDataset` the size of the batch counts, in `trainOnBatch` also if shares have
+   * equally many rows. Default: the `size` given
+   * to `onBatchBegin` of `distributedCallbacks`, else the same number on all replicas, but 0 if the
    * loss was computed from empty tensors.
    */
   readonly samples?: (() => number) | undefined;
@@ -40,9 +41,10 @@ export interface DistributedOptimizerOptions extends GradientOptions {
    */
   readonly onDifference?: 'throw' | 'warn' | undefined;
   /**
-   * Accumulates gradients: variables change, and replicas exchange gradients, in every so many steps,
-   * with the mean over the samples of these steps. The result is that of one step with all these
-   * samples, in the memory of one step. Steps left at the end of the training change nothing. Default: 1.
+   * Accumulates the gradients of this many steps. Only the last of them exchanges gradients and changes
+   * variables, with the mean over the samples of all of them. The result is that of one step with all
+   * these samples, in the memory of one step. Steps left at the end of the training change nothing.
+   * Default: 1.
    */
   readonly every?: number | undefined;
   /**

@@ -38,7 +38,7 @@ export interface StepOptions extends GradientOptions {
   readonly models: readonly TfModel[];
   readonly samples: (() => number) | undefined;
   readonly onDifference: OnDifference;
-  /** Variables change in every so many steps. */
+  /** How many steps accumulate gradients. Variables change in the last of them. */
   readonly every: number;
   readonly clipByGlobalNorm: number | undefined;
   readonly learningRate: LearningRate | undefined;

@@ -11,7 +11,7 @@ export class GradientWindow {
   /** Sums over all samples, by the position of the variable in its list. */
   readonly #sums: (Float32Array | undefined)[] = [];
 
-  /** Adds the gradients of a step, which are means over so many samples. */
+  /** Adds the gradients of a step. @param samples number of samples that they are the mean of */
   add(gradients: readonly (GradientMemory | undefined)[], samples: number, newcomers: number): void {
     this.steps += 1;
     this.samples += samples;
@@ -26,7 +26,7 @@ export class GradientWindow {
     }
   }
 
-  /** The means over all samples, of so many variables. Ends the window. */
+  /** The means over all samples, in place of the sums, which ends the window. @param variables how many the list has */
   means(variables: number): (GradientMemory | undefined)[] {
     return Array.from({ length: variables }, (_, index) => {
       const sum = this.#sums[index];

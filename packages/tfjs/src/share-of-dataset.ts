@@ -112,7 +112,7 @@ class Parts {
     }
   }
 
-  /** @throws ValueError unless the batch of so many rows is the last */
+  /** @throws ValueError unless the batch, which has this number of rows, is the last */
   async #requireEnd(rows: number): Promise<void> {
     if (!(await this.#read())) return;
     const { numReplicasInSync: replicas } = this.#context;

@@ -22,7 +22,7 @@ export interface TrainingSummary {
 
 const unmeasuredSteps = 3;
 
-/** Waiting and exchange are told apart in so many steps, the latest ones. */
+/** How many of the latest steps are kept to tell waiting from exchange. */
 const keptSteps = 512;
 
 /** Measures the steps of one replica. */
@@ -113,7 +113,7 @@ const muchSlower = 0.1;
 const worthwhile = 1.25;
 
 /**
- * Whether so many replicas pay. One replica computes at most `replicas` times as long, because overheads of a step do not
+ * Whether several replicas pay. One replica computes at most `replicas` times as long, because overheads of a step do not
  * grow with the batch; so the bound for the speed-up holds for every program.
  */
 function verdictOf(

@@ -127,7 +127,7 @@ describe('a training state', () => {
       'optimizer must be an optimizer of TensorFlow.js, got "adam"',
     ],
     ['an unknown option', { model, epochs: 1 }, 'unknown option "epochs"; did you mean epoch?'],
-    ['half a step', { model, step: 1.5 }, 'step must be an integer from 0, got 1.5'],
+    ['half a step', { model, step: 1.5 }, 'step must be a whole number from 0, got 1.5'],
     ['data with NaN', { model, data: { loss: Number.NaN } }, 'data must consist of plain objects'],
     [
       'data with arrays that JSON changes',

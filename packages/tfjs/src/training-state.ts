@@ -143,7 +143,7 @@ export function requireState(state: unknown, operation: string): asserts state i
 function requireCounters({ epoch, step, data }: Progress, operation: string): void {
   for (const [name, value] of Object.entries({ epoch, step })) {
     if (!Number.isSafeInteger(value) || value < 0)
-      throw invalid(`${name} must be an integer from 0, got ${quote(value)}`, operation);
+      throw invalid(`${name} must be a whole number from 0, got ${quote(value)}`, operation);
   }
   if (data !== undefined && !isJson(data))
     throw invalid(

@@ -171,10 +171,10 @@ describe('the callback for checkpoints', () => {
     [{ best: '' }, 'best must be the name of a metric, got ""'],
     [{ mode: 'auto' }, `mode must be 'min' or 'max', got "auto"`],
     [{ every: {} }, 'every must have epochs, steps or seconds'],
-    [{ every: { steps: 0 } }, 'every.steps must be an integer from 1, got 0'],
+    [{ every: { steps: 0 } }, 'every.steps must be a whole number from 1, got 0'],
     [{ every: { seconds: -1 } }, 'every.seconds must be a positive number, got -1'],
     [{ every: { epoch: 1 } }, 'checkpointCallback: every: unknown option "epoch"; did you mean epochs?'],
-    [{ keep: 1.5 }, 'keep must be an integer from 1, got 1.5'],
+    [{ keep: 1.5 }, 'keep must be a whole number from 1, got 1.5'],
   ])('refuses %o', (options, message) => {
     expect(() => checkpointCallback(folder, newState(), context, options as never)).toThrow(message);
   });

@@ -21,11 +21,11 @@ import { SharedTimer } from './shared-timer.js';
 
 /** When a callback saves checkpoints. Several intervals may be given. */
 export interface CheckpointInterval {
-  /** After every so many epochs. */
+  /** The number of epochs between two checkpoints. */
   readonly epochs?: number | undefined;
-  /** After every so many steps, over all epochs. */
+  /** The number of steps between two checkpoints, over all epochs. */
   readonly steps?: number | undefined;
-  /** After the first step that ends so many seconds after the last checkpoint, by the clock of replica 0. */
+  /** The shortest time between two checkpoints in seconds, by the clock of replica 0. */
   readonly seconds?: number | undefined;
 }
 
@@ -273,7 +273,7 @@ function requireInterval(every: CheckpointInterval): CheckpointInterval {
   const { epochs, steps, seconds } = optionsOf(every, '{ epochs: 1 }', intervalNames);
   for (const [name, count] of Object.entries({ epochs, steps })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
-      throw invalid(`every.${name} must be an integer from 1, got ${quote(count)}`);
+      throw invalid(`every.${name} must be a whole number from 1, got ${quote(count)}`);
   }
   if (seconds !== undefined && !(typeof seconds === 'number' && seconds > 0))
     throw invalid(`every.seconds must be a positive number, got ${quote(seconds)}`);

@@ -31,6 +31,7 @@ export async function writeCheckpointFolder(parent: string, files: Files): Promi
     await flushFolder(temporary);
     await rename(temporary, folder);
   } catch (error) {
+    // The error that led here is the one to tell. The next save removes what is left.
     await rm(temporary, { recursive: true, force: true }).catch(() => {});
     throw error;
   }

@@ -236,9 +236,11 @@ describe('a checkpoint', () => {
     await expect(saveCheckpoint('', state, context)).rejects.toThrow('folder must be a path, got ""');
     await expect(saveCheckpoint(folder, {} as never, context)).rejects.toThrow('state must be what trainingState');
     await expect(saveCheckpoint(folder, state, {} as never)).rejects.toThrow('context must be the replica context');
-    await expect(saveCheckpoint(folder, state, context, { keep: 0 })).rejects.toThrow('keep must be an integer from 1');
+    await expect(saveCheckpoint(folder, state, context, { keep: 0 })).rejects.toThrow(
+      'keep must be a whole number from 1',
+    );
     state.step = -1;
-    await expect(saveCheckpoint(folder, state, context)).rejects.toThrow('step must be an integer from 0, got -1');
+    await expect(saveCheckpoint(folder, state, context)).rejects.toThrow('step must be a whole number from 0, got -1');
     expect(await readdir(folder)).toEqual([]);
   });
 });

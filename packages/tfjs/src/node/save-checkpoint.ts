@@ -145,5 +145,5 @@ export function requireFolder(folder: unknown, operation: string): asserts folde
 export function requireKeep(keep: unknown, operation: string): number {
   if (keep === undefined) return 3;
   if (Number.isSafeInteger(keep) && (keep as number) >= 1) return keep as number;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: keep must be an integer from 1, got ${quote(keep)}`);
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: keep must be a whole number from 1, got ${quote(keep)}`);
 }
