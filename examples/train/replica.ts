@@ -1,5 +1,5 @@
-import type { ReplicaContext } from '@coll/strategy';
-import { distributedCallbacks, distributedOptimizer, summarizeTraining, type TrainingSummary } from '@coll/tfjs';
+import { type ReplicaContext, summarizeTraining, type TrainingSummary } from '@coll/strategy';
+import { distributedCallbacks, distributedOptimizer } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import { digits } from './digits.ts';
 import { buildModel, countCorrect, flatWeights, tensorsOf, useWasm } from './model.ts';

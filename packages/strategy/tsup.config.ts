@@ -1,3 +1,3 @@
 import { libConfig } from '../../tools/tsup/lib-config.ts';
 
-export default libConfig({ entry: ['src/index.ts', 'src/replica-thread.ts'] });
+export default libConfig({ entry: ['src/index.ts', 'src/internal.ts', 'src/replica-thread.ts'] });

@@ -209,7 +209,6 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'tfjs: reduceGradientsSync': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],
   'tfjs: rowsOf': () => [tfjs.shareOf(tf() as never, [1, 2], strategy.getReplicaContext() as strategy.ReplicaContext)],
   'tfjs: shareOf': () => [tf(), [1, 2], strategy.getReplicaContext(), { remainder: 'drop' }],
-  'tfjs: summarizeTraining': () => [strategy.getReplicaContext()],
   ...Object.assign(
     {},
     ...Object.keys(instances)

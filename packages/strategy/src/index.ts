@@ -97,6 +97,9 @@ export {
   type MirroredStrategyOptions,
   type StrategyExplanation,
 } from './strategies/mirrored-strategy.js';
+export type { GradientOptions } from './training/exchange.js';
+export { summarizeTraining } from './training/summarize-training.js';
+export type { TrainingSummary } from './training/training-meter.js';
 export type { Change } from './variables/change.js';
 export type { LocalVariable } from './variables/local-variable.js';
 export type { UpdateFunction, UpdateOptions } from './variables/update-options.js';

@@ -1,12 +1,5 @@
-import type { Exchange, ReplicaInfo } from './exchange.js';
-import { hashOf } from './hash.js';
-import {
-  differentVariables,
-  formsOf,
-  requireSameVariables,
-  type TrainingNumber,
-  whichAreEqual,
-} from './same-variables.js';
+import { type Exchange, hashOf, type ReplicaInfo, whichAreEqual } from '@coll/strategy/internal';
+import { differentVariables, formsOf, requireSameVariables, type TrainingNumber } from './same-variables.js';
 import { isCarried, type TfVariable } from './tensorflow.js';
 
 /** Variables of a training, in an order that is equal on all replicas. */

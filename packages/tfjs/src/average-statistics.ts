@@ -1,10 +1,16 @@
 import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
+import {
+  type Exchange,
+  exchangeSync,
+  hashOfBits,
+  type ReplicaInfo,
+  requireContext,
+  whichAreEqual,
+} from '@coll/strategy/internal';
 import { requireModel } from './broadcast-weights.js';
-import { type Exchange, exchangeSync, type ReplicaInfo } from './exchange.js';
-import { hashOfBits } from './hash.js';
 import { watchPlainOptimizers } from './plain-optimizers.js';
-import { requireContext, requireSameVariables, whichAreEqual } from './same-variables.js';
+import { requireSameVariables } from './same-variables.js';
 import { elementsOf, requireTensorFlow, type TensorFlow, type TfModel, type TfVariable } from './tensorflow.js';
 
 /**

@@ -1,9 +1,9 @@
 import { type Tensor, tensor, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchangeSync, type ReplicaInfo } from './exchange.js';
+import { exchangeSync, type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import { watchPlainOptimizers } from './plain-optimizers.js';
-import { requireContext, requireSameVariables } from './same-variables.js';
+import { requireSameVariables } from './same-variables.js';
 import {
   type CarriedDType,
   elementsOf,

@@ -1,13 +1,19 @@
 import { type CollError, InvalidArgumentError, ValueError } from '@coll/core';
 import { endRequestsOf } from '@coll/core/internal';
+import {
+  type AsyncReducer,
+  type Exchange,
+  exchange,
+  type ReplicaInfo,
+  type TrainingSummary,
+  trainingMeterOf,
+} from '@coll/strategy/internal';
 import { type CommonMetrics, commonMetrics, type OwnMetrics } from './common-metrics.js';
-import { type AsyncReducer, type Exchange, exchange, type ReplicaInfo } from './exchange.js';
 import { OptimizerSettings } from './optimizer-state.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
 import { shareSettings } from './shared-settings.js';
 import type { TfOptimizer } from './tensorflow.js';
 import { readLogs, type TfCallback, type TfLogs } from './tf-callbacks.js';
-import { type TrainingSummary, trainingMeterOf } from './training-meter.js';
 
 /** How callbacks of several replicas are called. */
 export interface CallbackSettings {

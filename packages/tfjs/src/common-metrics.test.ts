@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { together } from '../test/together.ts';
+import { together } from '../../strategy/test/together.ts';
 import { commonMetrics, type OwnMetrics, weightedMean } from './common-metrics.js';
 
 /** What each replica gets. */

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, ValueError } from '@coll/core';
-import type { Exchange, ReplicaInfo } from './exchange.js';
-import { gatherValues, oddReplicas } from './values-of-all.js';
+import { type Exchange, gatherValues, oddReplicas, type ReplicaInfo } from '@coll/strategy/internal';
 
 /** What one replica knows at the end of an epoch or batch. */
 export interface OwnMetrics {

@@ -1,12 +1,12 @@
 import { direct } from '@coll/direct';
 import { MirroredStrategy } from '@coll/strategy';
+import { trainingMeterOf } from '@coll/strategy/internal';
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { failing, Results } from '../test/fixtures/callbacks.ts';
 import { unisonContext } from '../test/unison-context.ts';
 import { distributedCallbacks } from './distributed-callbacks.js';
 import { presentStepOf } from './present-step.js';
-import { trainingMeterOf } from './training-meter.js';
 
 const fixtures = new URL('../test/fixtures/callbacks.ts', import.meta.url);
 

@@ -1,11 +1,10 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
+import { type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import { averageStatistics } from './average-statistics.js';
 import { beforeValidation } from './before-validation.js';
 import { CallbackRun } from './callback-run.js';
-import type { ReplicaInfo } from './exchange.js';
-import { requireContext } from './same-variables.js';
 import { requireTensorFlow, type TensorFlow, type TfModel } from './tensorflow.js';
 import {
   baseCallback,

@@ -1,12 +1,11 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
+import { type GradientOptions, requireContext } from '@coll/strategy/internal';
 import { requireModel } from './broadcast-weights.js';
 import { DistributedStep } from './distributed-step.js';
-import type { GradientOptions } from './exchange.js';
 import { LearningRate } from './learning-rate.js';
 import { noteDistributed, watchPlainOptimizers } from './plain-optimizers.js';
-import { requireContext } from './same-variables.js';
 import {
   requireTensorFlow,
   type TensorFlow,

@@ -1,10 +1,10 @@
 import { type CollError, ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
+import { type Exchange, exchangeSync, type GradientOptions, metered, type SyncReducer } from '@coll/strategy/internal';
 import { type AgreedList, AgreedLists } from './agreed-lists.js';
 import { broadcastVariables } from './broadcast-weights.js';
 import { clipByGlobalNorm } from './clipped-gradients.js';
 import { isOfEmptyPart } from './empty-part.js';
-import { type Exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
 import { checkedFit, type FitCall, type PaddedFit, requireOwnRows } from './fit-call.js';
 import { gradientsByVariable, isList, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas, type Step } from './gradient-mean.js';
@@ -29,7 +29,6 @@ import {
   trainableVariables,
   variableNamed,
 } from './tensorflow.js';
-import { metered } from './training-meter.js';
 import { givenSharesOf, requireEvenShares } from './uneven-shares.js';
 import type { ModelListener } from './watched-models.js';
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, NotImplementedError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
-import type { Exchange, ReplicaInfo } from './exchange.js';
+import type { Exchange, ReplicaInfo } from '@coll/strategy/internal';
 import type { BatchLogs } from './present-step.js';
 import { nearestMultiples } from './share-rule.js';
 import { isTensor } from './tables.js';

@@ -1,5 +1,5 @@
+import type { Exchange } from '@coll/strategy/internal';
 import type { AgreedList } from './agreed-lists.js';
-import type { Exchange } from './exchange.js';
 import { type GradientMemory, zeroMemory } from './gradient-memory.js';
 import { guardWidth, type StepGuard } from './step-guard.js';
 import type { TfVariable } from './tensorflow.js';

@@ -1,3 +1,4 @@
+export type { GradientOptions } from '@coll/strategy';
 export { averageStatistics } from './average-statistics.js';
 export { broadcastWeights } from './broadcast-weights.js';
 export {
@@ -6,10 +7,8 @@ export {
   distributedCallbacks,
 } from './distributed-callbacks.js';
 export { type DistributedOptimizerOptions, distributedOptimizer } from './distributed-optimizer.js';
-export type { GradientOptions } from './exchange.js';
 export { type ReduceGradientsOptions, reduceGradients, reduceGradientsSync } from './reduce-gradients.js';
 export { type ShareOptions, shareOf } from './share-of.js';
-export { summarizeTraining } from './summarize-training.js';
 export type {
   TensorFlow,
   TfGradient,
@@ -25,6 +24,5 @@ export type {
   TfWeightSpec,
 } from './tensorflow.js';
 export type { TfCallback, TfCallbackClasses, TfLogs, TfYieldEvery } from './tf-callbacks.js';
-export type { TrainingSummary } from './training-meter.js';
 export { type Progress, type TrainingState, type TrainingStateOptions, trainingState } from './training-state.js';
 export { rowsOf } from './uneven-shares.js';

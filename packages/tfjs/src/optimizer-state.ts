@@ -1,4 +1,4 @@
-import { hashOf } from './hash.js';
+import { hashOf } from '@coll/strategy/internal';
 import type { TfOptimizer, TfVariable } from './tensorflow.js';
 
 /** The parts of an optimizer that are not in the public interface of this package. */

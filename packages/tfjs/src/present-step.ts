@@ -1,5 +1,4 @@
-import type { ReplicaInfo } from './exchange.js';
-import type { TrainingSummary } from './training-meter.js';
+import type { ReplicaInfo, TrainingSummary } from '@coll/strategy/internal';
 
 /** What TensorFlow.js passes to `onBatchBegin` and `onBatchEnd` of one step. */
 export interface BatchLogs {

@@ -1,21 +1,22 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
-import { type AgreedList, AgreedLists } from './agreed-lists.js';
 import {
   type AsyncReducer,
   type Exchange,
   exchange,
   exchangeSync,
   type GradientOptions,
+  metered,
   type ReplicaInfo,
+  requireContext,
   type SyncReducer,
-} from './exchange.js';
+} from '@coll/strategy/internal';
+import { type AgreedList, AgreedLists } from './agreed-lists.js';
 import { gradientsByVariable, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas } from './gradient-mean.js';
 import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
 import { noteDistributedStep, watchPlainOptimizers } from './plain-optimizers.js';
 import { presentStepOf } from './present-step.js';
-import { requireContext } from './same-variables.js';
 import { StepGuard } from './step-guard.js';
 import {
   requireTensorFlow,
@@ -26,7 +27,6 @@ import {
   type TfVariable,
   trainableVariables,
 } from './tensorflow.js';
-import { metered } from './training-meter.js';
 import { requireEvenShares } from './uneven-shares.js';
 
 /** How gradients are averaged, and the variables that may have gradients. */

@@ -1,6 +1,5 @@
 import { ValueError } from '@coll/core';
-import { exchangeSync, type ReplicaInfo, type SyncReducer } from './exchange.js';
-import { whichAreEqual } from './same-variables.js';
+import { exchangeSync, type ReplicaInfo, type SyncReducer, whichAreEqual } from '@coll/strategy/internal';
 import { hashOfTables, type Tables } from './tables.js';
 
 /**

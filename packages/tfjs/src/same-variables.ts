@@ -1,19 +1,6 @@
 import { InvalidArgumentError, ValueError } from '@coll/core';
-import { quote } from '@coll/core/internal';
-import type { ReplicaContext } from '@coll/strategy';
-import type { Exchange, ReplicaInfo } from './exchange.js';
-import { hashOf } from './hash.js';
+import { type Exchange, gatherValues, hashOf, type ReplicaInfo } from '@coll/strategy/internal';
 import { isCarried, type TfVariable } from './tensorflow.js';
-import { gatherValues } from './values-of-all.js';
-
-/** @throws ValueError unless `context` is the context of a replica and has the method `method` */
-export function requireContext(context: unknown, method: keyof ReplicaContext, operation: string): void {
-  const given = Object(context) as Partial<ReplicaContext>;
-  const isReplicaInfo = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
-  if (isReplicaInfo && typeof given[method] === 'function') return;
-  const message = `context must be the replica context that strategy.run passes to each replica, with the method ${method}, got ${quote(context)}`;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
-}
 
 interface Description {
   readonly name: string;
@@ -88,13 +75,6 @@ function describe({ name, dtype, shape }: TfVariable): Description {
 /** The dtypes and shapes of variables, as a text. */
 export function formsOf(variables: readonly TfVariable[]): string {
   return JSON.stringify(variables.map(({ dtype, shape }) => [dtype, shape]));
-}
-
-/** For each number, whether it is equal on all replicas. Takes a single all-reduce. */
-export function* whichAreEqual(numbers: readonly number[]): Exchange<boolean[]> {
-  const extremes = Float64Array.from(numbers.flatMap((number) => [number, -number]));
-  yield { op: 'max', values: [extremes], into: [extremes] };
-  return numbers.map((_, index) => extremes[2 * index] === -(extremes[2 * index + 1] as number));
 }
 
 function differenceOf(lists: readonly (readonly Description[])[]): InvalidArgumentError | undefined {

@@ -1,12 +1,11 @@
 import { InvalidArgumentError, RuntimeError, type Tensor } from '@coll/core';
 import { messageOf } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchange } from './exchange.js';
+import { exchange, gatherValues, oddReplicas } from '@coll/strategy/internal';
 import { arraysFrom, bytesOf, type NamedArray, specsOf } from './named-arrays.js';
 import { settingsOf } from './optimizer-state.js';
 import { requireSameVariables } from './same-variables.js';
 import { type StateSnapshot, type TrainingState, variablesOf } from './training-state.js';
-import { gatherValues, oddReplicas } from './values-of-all.js';
 
 /** The collectives with which replicas send states. */
 export type Sender = Pick<

@@ -1,6 +1,6 @@
 import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
-import type { ReplicaInfo } from './exchange.js';
+import type { ReplicaInfo } from '@coll/strategy/internal';
 import { rowsOfText, textOfRows } from './rows-as-text.js';
 import { type Elements, type Form, isTyped, type Nesting, type Table, type Tables } from './tables.js';
 

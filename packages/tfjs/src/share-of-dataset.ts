@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
-import type { ReplicaInfo } from './exchange.js';
+import type { ReplicaInfo } from '@coll/strategy/internal';
 import { requireSameData } from './same-data.js';
 import { broadcastTables } from './share-broadcast.js';
 import { nearestMultiples, ownRowsOfReplica, type Remainder } from './share-rule.js';

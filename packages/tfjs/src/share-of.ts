@@ -1,9 +1,8 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import type { ReplicaInfo } from './exchange.js';
+import { type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import { requireSameData } from './same-data.js';
-import { requireContext } from './same-variables.js';
 import { broadcastTables } from './share-broadcast.js';
 import { isDataset, shareOfDataset } from './share-of-dataset.js';
 import { type Remainder, rowsOfReplica } from './share-rule.js';

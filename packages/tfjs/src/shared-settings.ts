@@ -1,7 +1,5 @@
-import type { Exchange, ReplicaInfo } from './exchange.js';
+import { type Exchange, gatherValues, type ReplicaInfo, whichAreEqual } from '@coll/strategy/internal';
 import type { OptimizerSettings } from './optimizer-state.js';
-import { whichAreEqual } from './same-variables.js';
-import { gatherValues } from './values-of-all.js';
 
 /**
  * Sets the optimizers of all replicas to the settings of the first replica that has changed them

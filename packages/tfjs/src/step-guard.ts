@@ -1,17 +1,25 @@
 import { InvalidArgumentError } from '@coll/core';
 import { log } from '@coll/core/internal';
+import {
+  combined,
+  type Exchange,
+  equalWidth,
+  firstNonFinite,
+  gatherValues,
+  oddReplicas,
+  type ReplicaInfo,
+  stepsBetweenFingerprints,
+  wereEqual,
+  writeEqual,
+} from '@coll/strategy/internal';
 import type { AgreedList } from './agreed-lists.js';
-import { equalWidth, wereEqual, writeEqual } from './equal-numbers.js';
-import type { Exchange, ReplicaInfo } from './exchange.js';
-import { combined, stepsBetweenFingerprints, sumOf } from './fingerprint.js';
-import { firstNonFinite } from './finite.js';
 import type { GradientMemory } from './gradient-memory.js';
 import { type OptimizerSettings, stateOf } from './optimizer-state.js';
 import { type PresentStep, presentStepOf } from './present-step.js';
 import { mixed } from './same-variables.js';
 import { shareSettings } from './shared-settings.js';
 import type { TensorFlow, TfOptimizer } from './tensorflow.js';
-import { gatherValues, oddReplicas } from './values-of-all.js';
+import { sumOf } from './variable-sum.js';
 
 /** What happens if replicas are no longer equal. */
 export type OnDifference = 'throw' | 'warn';
@@ -85,7 +93,12 @@ export class StepGuard {
   write(numbers: Float32Array, at: number, list: AgreedList, gradients: readonly (GradientMemory | undefined)[]): void {
     this.#list = list;
     this.#prints = this.#printsOf(list);
-    const index = this.#hasNamed ? -1 : firstNonFinite(gradients, this.#step);
+    const index = this.#hasNamed
+      ? -1
+      : firstNonFinite(
+          gradients.map((gradient) => gradient?.input),
+          this.#step,
+        );
     this.#nonFinite = list.variables[index]?.name;
     numbers[at + places.nonFinite] = index < 0 ? 0 : 1;
     writeEqual(numbers, at + places.list, list.number, listBits);
@@ -116,7 +129,8 @@ export class StepGuard {
     if (!this.#optimizer) return undefined;
     const { tf, optimizer, settings } = this.#optimizer;
     const isFirst = this.#step === 1 || settings.hasLoaded;
-    if (!isFirst && steps % stepsBetweenFingerprints(variables) !== 0) return undefined;
+    if (!isFirst && steps % stepsBetweenFingerprints(variables.reduce((sum, { size }) => sum + size, 0)) !== 0)
+      return undefined;
     const found = [
       ...variables.map((variable) => ({ what: 'variable' as const, name: variable.name, variable })),
       ...(isFirst ? stateOf(optimizer).map((state) => ({ what: 'state' as const, ...state })) : []),

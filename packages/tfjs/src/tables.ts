@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { hashOf, hashOfBits } from './hash.js';
+import { hashOf, hashOfBits } from '@coll/strategy/internal';
 import { textOfRows } from './rows-as-text.js';
 import { elementsOf, isCarried, type TensorFlow, type TfTensor } from './tensorflow.js';
 

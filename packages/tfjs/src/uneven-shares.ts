@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 import { quote, runOf } from '@coll/core/internal';
-import type { ReplicaInfo } from './exchange.js';
+import type { ReplicaInfo } from '@coll/strategy/internal';
 import { isPlainObject, isTensor } from './tables.js';
 
 /** What `shareOf` has given to a replica in one run. */

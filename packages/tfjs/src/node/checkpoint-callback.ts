@@ -2,10 +2,9 @@ import path from 'node:path';
 import { InvalidArgumentError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchange } from '../exchange.js';
+import { exchange, requireContext, whichAreEqual } from '@coll/strategy/internal';
 import { snapshotOf } from '../optimizer-snapshot.js';
 import { presentStepOf } from '../present-step.js';
-import { requireContext, whichAreEqual } from '../same-variables.js';
 import { broadcastState, describeState, onReplica0 } from '../send-state.js';
 import { stepsPerEpochOf, type TfCallback } from '../tf-callbacks.js';
 import {

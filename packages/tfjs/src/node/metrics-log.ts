@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises';
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import type { ReplicaInfo } from '../exchange.js';
-import { requireContext } from '../same-variables.js';
+import { type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import type { TfCallback } from '../tf-callbacks.js';
 
 /**

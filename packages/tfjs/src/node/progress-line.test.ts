@@ -1,6 +1,6 @@
+import type { TrainingSummary } from '@coll/strategy/internal';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { presentStepOf } from '../present-step.js';
-import type { TrainingSummary } from '../training-meter.js';
 import { progressLine, progressOn } from './progress-line.js';
 
 const contextOf = (numReplicasInSync: number, replicaIdInSyncGroup = 0) => ({

@@ -1,9 +1,8 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import { type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import { Presets, SingleBar } from 'cli-progress';
-import type { ReplicaInfo } from '../exchange.js';
 import { type PresentStep, presentStepOf } from '../present-step.js';
-import { requireContext } from '../same-variables.js';
 import { stepsPerEpochOf, type TfCallback } from '../tf-callbacks.js';
 
 /**

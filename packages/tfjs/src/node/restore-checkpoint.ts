@@ -2,7 +2,7 @@ import path from 'node:path';
 import { ValueError } from '@coll/core';
 import { knownOptions, log, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { requireContext } from '../same-variables.js';
+import { requireContext } from '@coll/strategy/internal';
 import { broadcastState, describeState, onReplica0, requireSameStates } from '../send-state.js';
 import {
   misfitOf,

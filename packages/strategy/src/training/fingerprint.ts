@@ -1,22 +1,13 @@
-import { viewOf } from './tensor-memory.js';
-import type { TensorFlow, TfVariable } from './tensorflow.js';
-
 /** Weights for whose fingerprint one step pays on average. */
 const weightsPerStep = 16_384;
 
-/** A fingerprint of these variables is compared every so many steps. */
-export function stepsBetweenFingerprints(variables: readonly TfVariable[]): number {
-  const weights = variables.reduce((sum, { size }) => sum + size, 0);
+/** A fingerprint of so many weights is compared every so many steps. */
+export function stepsBetweenFingerprints(weights: number): number {
   return Math.max(1, Math.ceil(weights / weightsPerStep));
 }
 
-/**
- * The sum of a float32 variable's elements, in an order that is the same on all replicas; undefined
- * if the elements are not in the CPU's memory.
- */
-export function sumOf(tf: TensorFlow, variable: TfVariable): number | undefined {
-  const values = variable.dtype === 'float32' ? viewOf(tf, variable) : undefined;
-  if (!values) return undefined;
+/** A sum of elements, in an order that is the same on all replicas. */
+export function weightedSum(values: Float32Array): number {
   // Four sums do not wait for each other, which is several times as fast as one. Their factors
   // detect elements that changed places.
   let [a, b, c, d] = [0, 0, 0, 0];
@@ -34,7 +25,7 @@ export function sumOf(tf: TensorFlow, variable: TfVariable): number | undefined 
 const float = new Float64Array(1);
 const words = new Uint32Array(float.buffer);
 
-/** Combines sums of variables to a number of 32 bits. */
+/** Combines sums to a number of 32 bits. */
 export function combined(sums: readonly number[]): number {
   let hash = 0x811c9dc5;
   for (const sum of sums) {

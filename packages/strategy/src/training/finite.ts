@@ -1,5 +1,3 @@
-import type { GradientMemory } from './gradient-memory.js';
-
 /** Gradients of at most this many elements are checked whole; of larger ones, this many elements. */
 const checkedElements = 1024;
 
@@ -8,11 +6,11 @@ const checkedElements = 1024;
  * Large gradients are sampled: each step checks other elements, so that after
  * `size / checkedElements` steps all have been checked.
  */
-export function firstNonFinite(gradients: readonly (GradientMemory | undefined)[], step: number): number {
-  return gradients.findIndex((gradient) => gradient !== undefined && !areFinite(gradient.input, step));
+export function firstNonFinite(gradients: readonly (ArrayLike<number> | undefined)[], step: number): number {
+  return gradients.findIndex((gradient) => gradient !== undefined && !areFinite(gradient, step));
 }
 
-function areFinite(values: Float32Array, step: number): boolean {
+function areFinite(values: ArrayLike<number>, step: number): boolean {
   const stride = Math.ceil(values.length / checkedElements);
   // Zero times a finite number is zero, times any other it is NaN.
   let zero = 0;

@@ -33,3 +33,10 @@ export function oddReplicas(values: readonly string[]): number[] {
   for (const [value, count] of counts) if (count > (counts.get(usual) as number)) usual = value;
   return [...values.keys()].filter((replica) => values[replica] !== usual);
 }
+
+/** For each number, whether it is equal on all replicas. Takes a single all-reduce. */
+export function* whichAreEqual(numbers: readonly number[]): Exchange<boolean[]> {
+  const extremes = Float64Array.from(numbers.flatMap((number) => [number, -number]));
+  yield { op: 'max', values: [extremes], into: [extremes] };
+  return numbers.map((_, index) => extremes[2 * index] === -(extremes[2 * index + 1] as number));
+}

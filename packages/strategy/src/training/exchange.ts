@@ -1,5 +1,5 @@
 import type { TypedArray } from '@coll/core';
-import type { ReplicaContext } from '@coll/strategy';
+import type { ReplicaContext } from '../scope/strategy.js';
 
 /** How gradients are averaged. */
 export interface GradientOptions {

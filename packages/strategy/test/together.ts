@@ -1,4 +1,4 @@
-import type { Exchange } from '../src/exchange.js';
+import type { Exchange } from '../src/training/exchange.js';
 
 type Numbers = Float64Array | Uint8Array;
 

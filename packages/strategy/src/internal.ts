@@ -1,0 +1,17 @@
+/** Internal API for this repository's packages of the same version. It may change in any release. */
+export { equalWidth, wereEqual, writeEqual } from './training/equal-numbers.js';
+export {
+  type AsyncReducer,
+  type Exchange,
+  exchange,
+  exchangeSync,
+  type GradientOptions,
+  type ReplicaInfo,
+  type SyncReducer,
+} from './training/exchange.js';
+export { combined, stepsBetweenFingerprints, weightedSum } from './training/fingerprint.js';
+export { firstNonFinite } from './training/finite.js';
+export { hashOf, hashOfBits } from './training/hash.js';
+export { requireContext } from './training/require-context.js';
+export { metered, TrainingMeter, type TrainingSummary, trainingMeterOf } from './training/training-meter.js';
+export { gatherValues, oddReplicas, whichAreEqual } from './training/values-of-all.js';
