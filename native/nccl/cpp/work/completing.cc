@@ -22,10 +22,10 @@ void Scheduler::complete_all() {
   for (;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      if (flying.empty()) has_flights_.wait(lock, [this] { return is_ending_ || !launched_.empty(); });
+      if (flying.empty()) has_flights_.wait(lock, [this] { return launches_no_more_ || !launched_.empty(); });
       flying.insert(flying.end(), std::make_move_iterator(launched_.begin()), std::make_move_iterator(launched_.end()));
       launched_.clear();
-      if (is_ending_ && flying.empty()) rest(lock);
+      if (launches_no_more_ && flying.empty()) rest(lock);
     }
     bool has_moved = false;
     for (auto at = flying.begin(); at != flying.end();) {

@@ -27,8 +27,7 @@ bool Scheduler::come_to_rest(std::chrono::milliseconds longest) {
   for (;; std::this_thread::sleep_for(tuning::kEndingInterval)) {
     if (lock.owns_lock() || lock.try_lock()) {
       is_ending_ = true;
-      has_work_.notify_all();
-      has_flights_.notify_all();
+      has_work_.notify_one();
       // NCCL continues on its own with launches that have begun.
       if (resting_ == kThreads) return begun_.empty() && calls_elsewhere_ == 0;
       lock.unlock();

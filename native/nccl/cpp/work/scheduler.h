@@ -108,6 +108,9 @@ class Scheduler {
   int busy_cliques_ = 0;
   // Whether the process ends. Threads of this scheduler that are idle then stay idle.
   bool is_ending_ = false;
+  // Whether the submission thread stays idle. A launch may return after the process has begun to end,
+  // so the completion thread stays idle only after this.
+  bool launches_no_more_ = false;
   int resting_ = 0;
   int calls_elsewhere_ = 0;
   std::condition_variable for_ever_;

@@ -24,7 +24,11 @@ void Scheduler::submit_all() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     wait_for_work(lock);
-    if (is_ending_) rest(lock);
+    if (is_ending_) {
+      launches_no_more_ = true;
+      has_flights_.notify_one();
+      rest(lock);
+    }
     poll_begun(lock);
     std::deque<Chore>& chores = chores_.empty() && may_block() ? blocking_chores_ : chores_;
     if (!chores.empty()) {
