@@ -18,7 +18,8 @@ describe('a process that exits while GPUs execute its work', () => {
 
   it.each([
     ['exit() in a collective that never ends', 'exitInCollective', 'stuck collective', 7],
-    ['exit() while a collective is launched', 'exitInLaunch', 'stuck collective\nslow connect 200', 7],
+    ['exit() while a blocking collective is launched', 'exitInLaunch', 'stuck collective\nslow connect 200', 7],
+    ['exit() while a collective is launched', 'exitInNonBlockingLaunch', 'stuck collective\nslow connect 200', 7],
     ['exit() while a blocking group is opened', 'exitInOpening', '', 7],
     ['exit() while a group is opened', 'exitInNonBlockingOpening', '', 7],
     ['exit() while a group is destroyed', 'exitInDestroy', 'slow collective 3000', 7],

@@ -10,7 +10,8 @@ namespace coll {
 
 bool Scheduler::begin_call() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!is_ending_) ++calls_elsewhere_;
+  if (is_ending_) has_refused_calls_ = true;
+  else ++calls_elsewhere_;
   return !is_ending_;
 }
 
@@ -28,8 +29,8 @@ bool Scheduler::come_to_rest(std::chrono::milliseconds longest) {
     if (lock.owns_lock() || lock.try_lock()) {
       is_ending_ = true;
       has_work_.notify_one();
-      // NCCL continues on its own with launches that have begun.
-      if (resting_ == kThreads) return begun_.empty() && calls_elsewhere_ == 0;
+      // NCCL continues on its own with launches that have begun, and that nobody aborts any more.
+      if (resting_ == kThreads) return begun_.empty() && calls_elsewhere_ == 0 && !has_refused_calls_;
       lock.unlock();
     }
     if (Clock::now() > end) return false;

@@ -113,6 +113,7 @@ class Scheduler {
   bool launches_no_more_ = false;
   int resting_ = 0;
   int calls_elsewhere_ = 0;
+  bool has_refused_calls_ = false;
   std::condition_variable for_ever_;
   FlightRecorder recorder_;
   Clock::duration timeout_ = std::chrono::minutes(10);

@@ -84,6 +84,11 @@ long count_records() {
   return static_cast<long>(records().size());
 }
 
+bool has_calls() {
+  const std::lock_guard<std::mutex> lock(records_mutex);
+  return std::any_of(records().begin(), records().end(), [](const auto& entry) { return entry.second->calls > 0; });
+}
+
 nccl::Result lack_of_room(nccl::CommunicatorRecord& record) {
   if (!is_wished("full shm", record.rank)) return nccl::kSuccess;
   record.set_error(nccl::kSystemError, "Error while creating shared memory segment /dev/shm/nccl-double (size 9637888), error: No space left on device (28)");

@@ -59,6 +59,8 @@ Record find_record(nccl::Communicator communicator);
 void add_record(const Record& record);
 void remove_record(nccl::Communicator communicator);
 long count_records();
+// Whether a thread of the library is inside a call.
+bool has_calls();
 
 // Waits until the other ranks have arrived, or the record is aborted.
 nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id);

@@ -39,9 +39,9 @@ nccl::Result run_in_background(std::vector<Waiting> all) {
   std::thread([all = std::move(all)] {
     const nccl::Result result = run_group(all);
     for (const Waiting& waiting : all) {
+      --waiting.record->calls;
       nccl::Result expected = nccl::kInProgress;
       waiting.record->state.compare_exchange_strong(expected, result);
-      --waiting.record->calls;
     }
   }).detach();
   return nccl::kInProgress;
