@@ -11,6 +11,8 @@ import { binding } from '../addon-on-doubles.mjs';
 const bytes = 1 << 22;
 const one = new Uint8Array(new Float32Array([1]).buffer);
 const timeoutMillis = 240_000;
+/** Longer than the time limits inside the programs, which say more. */
+const longestMillis = 300_000;
 const both = [0, 1];
 
 async function openAll() {
@@ -106,21 +108,28 @@ if (!isMainThread) {
   const control = path.join(scratch, 'control');
   for (const name of Object.keys(programs)) {
     writeFileSync(control, wishes[name] ?? '');
-    const env = { ...process.env, COLL_DOUBLE_CONTROL: control };
-    const { status, signal, stderr } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), name], {
-      env,
-      encoding: 'utf8',
-    });
-    assert.equal(signal ?? status, 0, `${name}: ${stderr}`);
+    endedProcess(name, control);
   }
   for (let i = 0; i < 6; i++) await endedThread(i % 2);
   rmSync(scratch, { recursive: true });
   console.log(`${Object.keys(programs).length} processes and 6 threads ended as they should`);
 }
 
+function endedProcess(name, control) {
+  const env = { ...process.env, COLL_DOUBLE_CONTROL: control };
+  const limits = { timeout: longestMillis, killSignal: 'SIGKILL' };
+  const args = [fileURLToPath(import.meta.url), name];
+  const { status, signal, error, output } = spawnSync(process.execPath, args, { env, encoding: 'utf8', ...limits });
+  const how =
+    error?.code === 'ETIMEDOUT' ? `ran longer than ${longestMillis / 1000} s` : `ended with ${signal ?? status}`;
+  assert.equal(signal ?? status, 0, `${name} ${how}, and had printed: ${output?.join('')}`);
+}
+
 /** A thread that is stopped while its memory moves. */
 async function endedThread(device) {
+  const hung = setTimeout(() => assert.fail(`a thread has not ended after ${longestMillis / 1000} s`), longestMillis);
   const worker = new Worker(new URL(import.meta.url), { workerData: device });
   await new Promise((resolve) => worker.once('message', resolve));
   await worker.terminate();
+  clearTimeout(hung);
 }
