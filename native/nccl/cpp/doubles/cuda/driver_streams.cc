@@ -1,4 +1,6 @@
 // Streams and events of the driver double.
+#include <algorithm>
+
 #include "../control.h"
 #include "../exported.h"
 #include "current.h"
@@ -53,7 +55,8 @@ COLL_EXPORT Result cuEventRecord(Event event, Stream stream) {
   }
   stream->put([event, number] {
     const std::lock_guard<std::mutex> lock(event->mutex);
-    event->passed = number;
+    // A stream that is late reaches an older record.
+    event->passed = std::max(event->passed, number);
     event->changed.notify_all();
   });
   return kSuccess;
