@@ -16,6 +16,7 @@ const mayImport = {
   processes: ['core', 'direct', 'rendezvous', 'native/engine'],
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],
   tfjs: ['core', 'strategy'],
+  'jax-js': ['core', 'strategy'],
   cli: ['core', 'native/engine', 'rendezvous', 'strategy'],
   'create-coll': [],
 };
@@ -32,6 +33,7 @@ const sharedByTests = [
   'packages/cli/test/stalled-run',
   'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/workers/open-worker-group',
+  'packages/strategy/test/together',
   'packages/strategy/test/workers-here',
 ];
 // The rooms of a package, from the top floor down. Imports point down only. Files beside the rooms that are not listed are
@@ -65,6 +67,7 @@ const roomsFromTop = {
     'threads',
     'distributed-variables',
     'replicas',
+    'training',
     'scope',
     'choice',
     'variables',
@@ -151,17 +154,20 @@ module.exports = {
     {
       name: 'node-in-one-room',
       comment:
-        'modules of Node.js are imported in src/node of packages/strategy and packages/tfjs only, so that everything else runs in pages',
+        'modules of Node.js are imported in src/node of packages/strategy, packages/tfjs and packages/jax-js only, so that everything else runs in pages',
       severity: 'error',
-      from: { path: '^packages/(core|strategy|tfjs)/src/', pathNot: ['^packages/(strategy|tfjs)/src/node/', tests] },
+      from: {
+        path: '^packages/(core|strategy|tfjs|jax-js)/src/',
+        pathNot: ['^packages/(strategy|tfjs|jax-js)/src/node/', tests],
+      },
       to: { dependencyTypes: ['core'] },
     },
     {
       name: 'files-in-an-entry-of-their-own',
-      comment: 'the entry @coll/tfjs runs in pages, so it may not import that for Node.js',
+      comment: 'the entries @coll/tfjs and @coll/jax-js run in pages, so they may not import those for Node.js',
       severity: 'error',
-      from: { path: '^packages/tfjs/src/[^/]+$', pathNot: tests },
-      to: { path: '^packages/tfjs/src/node/' },
+      from: { path: '^packages/(tfjs|jax-js)/src/[^/]+$', pathNot: tests },
+      to: { path: '^packages/(tfjs|jax-js)/src/node/' },
     },
     {
       name: 'native-in-one-place',

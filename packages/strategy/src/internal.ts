@@ -13,5 +13,12 @@ export { combined, stepsBetweenFingerprints, weightedSum } from './training/fing
 export { firstNonFinite } from './training/finite.js';
 export { hashOf, hashOfBits } from './training/hash.js';
 export { requireContext } from './training/require-context.js';
+export { requireSameChecksum } from './training/same-checksum.js';
+export {
+  nearestMultiples,
+  ownRowsOfReplica,
+  type Remainder,
+  rowsOfReplica,
+} from './training/share-rule.js';
 export { metered, TrainingMeter, type TrainingSummary, trainingMeterOf } from './training/training-meter.js';
 export { gatherValues, oddReplicas, whichAreEqual } from './training/values-of-all.js';

@@ -1,9 +1,8 @@
 import { InvalidArgumentError, NotImplementedError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
-import type { Exchange, ReplicaInfo } from '@coll/strategy/internal';
+import { type Exchange, nearestMultiples, type ReplicaInfo } from '@coll/strategy/internal';
 import type { BatchLogs } from './present-step.js';
-import { nearestMultiples } from './share-rule.js';
 import { isTensor } from './tables.js';
 import { givenSharesOf, type Share, sharesIn } from './uneven-shares.js';
 

@@ -1,9 +1,8 @@
 import { ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
-import type { ReplicaInfo } from '@coll/strategy/internal';
+import { nearestMultiples, ownRowsOfReplica, type Remainder, type ReplicaInfo } from '@coll/strategy/internal';
 import { requireSameData } from './same-data.js';
 import { broadcastTables } from './share-broadcast.js';
-import { nearestMultiples, ownRowsOfReplica, type Remainder } from './share-rule.js';
 import { isTensor, nested, type Table, type Tables, tablesOfBatch, takeRows } from './tables.js';
 import type { TensorFlow } from './tensorflow.js';
 import { givenSharesOf } from './uneven-shares.js';

@@ -1,11 +1,10 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { type ReplicaInfo, requireContext } from '@coll/strategy/internal';
+import { type Remainder, type ReplicaInfo, requireContext, rowsOfReplica } from '@coll/strategy/internal';
 import { requireSameData } from './same-data.js';
 import { broadcastTables } from './share-broadcast.js';
 import { isDataset, shareOfDataset } from './share-of-dataset.js';
-import { type Remainder, rowsOfReplica } from './share-rule.js';
 import { nested, type Table, type Tables, tablesOf, takeRows } from './tables.js';
 import { requireTensorFlow, type TensorFlow } from './tensorflow.js';
 import { givenSharesOf, noteShare } from './uneven-shares.js';

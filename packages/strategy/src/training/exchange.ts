@@ -1,4 +1,4 @@
-import type { TypedArray } from '@coll/core';
+import type { Tensor, TypedArray } from '@coll/core';
 import type { ReplicaContext } from '../scope/strategy.js';
 
 /** How gradients are averaged. */
@@ -22,9 +22,9 @@ export interface GradientOptions {
  * the same memory as `values[i]`.
  */
 interface Request {
-  readonly op: 'mean' | 'max' | 'sum';
-  readonly values: readonly TypedArray[];
-  readonly into: readonly TypedArray[];
+  readonly op: 'mean' | 'max' | 'min' | 'sum';
+  readonly values: readonly (TypedArray | Tensor)[];
+  readonly into: readonly (TypedArray | Tensor)[];
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ReplicaInfo } from '@coll/strategy/internal';
+import type { ReplicaInfo } from './exchange.js';
 
 /**
  * What happens if the number of rows does not divide by the number of replicas: 'exact' repeats a row, with weight 0,
