@@ -22,15 +22,30 @@ function start(args: string, ranks?: number) {
 
 describe('the training example', () => {
   it('trains on two replicas, which end with the same weights', async () => {
-    const { code, stdout, stderr } = await start('--epochs 1 --samples 256 --batch-size 64').ended;
+    const { code, stdout, stderr } = await start('--epochs 1 --samples 512 --batch-size 64').ended;
     expect(stderr).toBe('');
+    expect(stdout).toMatch(/^one process in jax-js, 64 digits in a step$/m);
     expect(stdout).toMatch(
-      /^2 replicas by direct, 32 of 64 digits each, (native engine|(wasm|js) engine \(native: .+\))$/m,
+      /^2 replicas in jax-js by direct, 32 of 64 digits each, (native engine|(wasm|js) engine \(native: .+\))$/m,
     );
     expect(stdout).toMatch(/^epoch 1\/1 · loss \d\.\d{3} · [\d,]+ samples\/s$/m);
-    expect(stdout).toMatch(/test accuracy .* \d+\.\d %/);
+    expect(stdout).toMatch(/one process .* 2 replicas/);
     expect(stdout).toMatch(/speed-up .* \d+\.\d\d x/);
-    expect(stdout).toMatch(/\nweights identical on both replicas: yes\n$/);
+    expect(stdout).toMatch(/waiting, of a step .* \d+\.\d %/);
+    expect(stdout).toMatch(/test accuracy .* \d+\.\d %/);
+    expect(stdout).toMatch(/\nweights identical on both replicas: yes\n/);
+    expect(stdout).toMatch(
+      /\nthe same model in tfjs: [\d,]+ samples per second in one process, [\d,]+ with 2 replicas\n$/,
+    );
+    expect(code).toBe(0);
+  });
+
+  it('trains in TensorFlow.js, and prints its results as JSON', async () => {
+    const { code, stdout } = await start('--framework tfjs --epochs 1 --samples 512 --batch-size 64 --json').ended;
+    const results = JSON.parse(stdout) as Record<string, unknown>;
+    expect(results).toMatchObject({ framework: 'tfjs', batchSize: 64, replicas: 2, identical: true });
+    for (const name of ['samplesPerSecond', 'samplesPerSecondOfOne', 'waiting', 'exchange', 'accuracy'])
+      expect(results).toHaveProperty(name, expect.any(Number));
     expect(code).toBe(0);
   });
 
@@ -38,8 +53,8 @@ describe('the training example', () => {
     const { code, stdout } = await start(
       '--replicas 4 --ops reduction-to-one --engine js --epochs 1 --samples 128 --batch-size 32',
     ).ended;
-    expect(stdout).toMatch(/^4 replicas by reduction-to-one, 8 of 32 digits each, js engine$/m);
-    expect(stdout).toMatch(/\nweights identical on all 4 replicas: yes\n$/);
+    expect(stdout).toMatch(/^4 replicas in jax-js by reduction-to-one, 8 of 32 digits each, js engine$/m);
+    expect(stdout).toMatch(/\nweights identical on all 4 replicas: yes\n/);
     expect(code).toBe(0);
   });
 
@@ -50,7 +65,9 @@ describe('the training example', () => {
       start(`--replicas 2 ${settings}`).ended,
     ]);
     expect(together.stderr).toBe('');
-    expect(together.stdout).toMatch(/^\[0\] 2 replicas on 2 workers by shared-memory, 32 of 64 digits each$/m);
+    expect(together.stdout).toMatch(
+      /^\[0\] 2 replicas in jax-js on 2 workers by shared-memory, 32 of 64 digits each$/m,
+    );
     expect(together.stdout).toMatch(/^\[0\] 2 workers, connected by shared-memory$/m);
     expect(together.stdout).toMatch(/^\[0\] weights identical on all 2 workers: yes$/m);
     expect(together.code).toBe(0);
@@ -63,7 +80,7 @@ describe('the training example', () => {
 
   it('trains as a single worker', async () => {
     const { code, stdout } = await start('--replicas 1 --epochs 1 --samples 64 --batch-size 32', 1).ended;
-    expect(stdout).toMatch(/^\[0\] 1 replica on one worker, 32 of 32 digits each$/m);
+    expect(stdout).toMatch(/^\[0\] 1 replica in jax-js on one worker, 32 of 32 digits each$/m);
     expect(code).toBe(0);
   });
 

@@ -3,16 +3,23 @@ import '@coll/reduction-to-one/register';
 import '@coll/ring/register';
 import type { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
 import { cpuTime, loadWarning } from './load.ts';
-import { type Settings, settingsOrExit } from './options.mjs';
+import { frameworks, type Settings, settingsOrExit } from './options.mjs';
 import { Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';
 import { mirrored, multiWorker } from './strategies.ts';
-import { summary, weightsAreIdentical, weightsAreIdenticalAcross } from './summary.ts';
+import {
+  otherFramework,
+  type Runs,
+  record,
+  summary,
+  weightsAreIdentical,
+  weightsAreIdenticalAcross,
+} from './summary.ts';
 
 const testSamples = 1000;
 
-// Just enough steps to measure one replica with the whole batch.
-const stepsOfOneReplica = 15;
+// Just enough steps to measure one process with the whole batch, and another framework.
+const stepsToCompare = { same: 15, other: 7 };
 
 const exitCodes = { failed: 1, interrupted: 130 };
 
@@ -34,24 +41,28 @@ try {
 }
 
 async function main(settings: Settings): Promise<number> {
-  const { replicas, epochs } = settings;
-  const task = taskOf(settings);
-  const { stepsPerEpoch } = task;
-  const short = {
-    ...task,
-    epochs: 1,
-    stepsPerEpoch: Math.min(stepsOfOneReplica, epochs * stepsPerEpoch),
-  };
+  const { framework, replicas, json } = settings;
   const before = cpuTime();
-  const [single] =
-    replicas === 1 ? [] : await trainHere('one replica, to compare with', { ...settings, replicas: 1 }, short);
-  const results = await trainHere(`${replicas} replicas by ${settings.ops}, ${shares(settings)}`, settings, task);
+  const isShown = !json;
+  const single =
+    replicas === 1 ? undefined : await trainBriefly({ ...settings, replicas: 1 }, stepsToCompare.same, isShown);
+  const results = await trainHere(settings, taskOf(settings), isShown);
   const identical = weightsAreIdentical(results);
-  const all = replicas === 2 ? 'both replicas' : `all ${replicas} replicas`;
   const warning = single && loadWarning(before, cpuTime());
+  const runs: Runs = { single, results, replicas };
+  if (json) {
+    process.stdout.write(`${JSON.stringify(record(settings, runs, { identical, warning }))}\n`);
+    return identical ? 0 : exitCodes.failed;
+  }
+  const all = replicas === 2 ? 'both replicas' : `all ${replicas} replicas`;
   process.stdout.write(
-    `${summary(single, results)}\n${warning === undefined ? '' : `${warning}\n`}weights identical on ${all}: ${identical ? 'yes' : 'no'}\n`,
+    `${summary(runs)}\n${warning === undefined ? '' : `${warning}\n`}weights identical on ${all}: ${identical ? 'yes' : 'no'}\n`,
   );
+  const other = { ...settings, framework: frameworks.find((name) => name !== framework) ?? framework };
+  const isTerminal = process.stdout.isTTY === true;
+  const alone = await trainBriefly({ ...other, replicas: 1 }, stepsToCompare.other, isTerminal);
+  const together = replicas === 1 ? undefined : await trainBriefly(other, stepsToCompare.other, isTerminal);
+  process.stdout.write(`${otherFramework(other, alone, together)}\n`);
   return identical ? 0 : exitCodes.failed;
 }
 
@@ -63,16 +74,20 @@ async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Se
   if (settings.batchSize % numReplicasInSync !== 0)
     throw new Error(`a batch of ${settings.batchSize} cannot be split evenly among ${numReplicasInSync} replicas`);
   const by = [...new Set(links.map(({ transport }) => transport))].join(' and ');
-  if (isFirst) {
+  const isShown = isFirst && !settings.json;
+  if (isShown) {
     const all = { ...settings, replicas: numReplicasInSync };
     const count = all.replicas === 1 ? '1 replica' : `${all.replicas} replicas`;
     const where = workers === 1 ? 'one worker' : `${workers} workers by ${by}`;
-    process.stdout.write(`${count} on ${where}, ${shares(all)}\n`);
+    process.stdout.write(`${count} in ${settings.framework} on ${where}, ${shares(all)}\n`);
   }
-  const results = await train(strategy, taskOf(settings), isFirst);
+  const results = await train(strategy, taskOf(settings), isShown);
   const identical = await weightsAreIdenticalAcross(strategy, results);
-  if (isFirst) {
-    process.stdout.write(`${summary(undefined, results, numReplicasInSync)}\n`);
+  const runs: Runs = { single: undefined, results, replicas: numReplicasInSync };
+  if (isFirst && settings.json)
+    process.stdout.write(`${JSON.stringify(record(settings, runs, { identical, warning: undefined }))}\n`);
+  if (isShown) {
+    process.stdout.write(`${summary(runs)}\n`);
     const all = workers === 1 ? 'all replicas' : `all ${workers} workers`;
     if (workers > 1) process.stdout.write(`${workers} workers, connected by ${by}\n`);
     process.stdout.write(`weights identical on ${all}: ${identical ? 'yes' : 'no'}\n`);
@@ -80,21 +95,36 @@ async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Se
   return identical ? 0 : exitCodes.failed;
 }
 
-function taskOf({ epochs, batchSize, samples, seed }: Settings): Task {
-  return { seed, epochs, stepsPerEpoch: Math.floor(samples / batchSize), batchSize, testSamples };
+function taskOf({ framework, epochs, batchSize, samples, seed }: Settings): Task {
+  return { framework, seed, epochs, stepsPerEpoch: Math.floor(samples / batchSize), batchSize, testSamples };
 }
 
 function shares({ batchSize, replicas }: Pick<Settings, 'batchSize' | 'replicas'>): string {
   return `${batchSize / replicas} of ${batchSize} digits each`;
 }
 
-async function trainHere(title: string, settings: Settings, task: Task): Promise<readonly ReplicaResult[]> {
+/** Trains for no more than these steps. Returns the result of one replica. */
+async function trainBriefly(settings: Settings, steps: number, isShown: boolean): Promise<ReplicaResult> {
+  const task = taskOf(settings);
+  const all = task.epochs * task.stepsPerEpoch;
+  const short = { ...task, epochs: 1, stepsPerEpoch: Math.min(steps, all) };
+  const [result] = await trainHere(settings, short, isShown);
+  return result as ReplicaResult;
+}
+
+async function trainHere(settings: Settings, task: Task, isShown: boolean): Promise<readonly ReplicaResult[]> {
   await using strategy = mirrored(settings);
+  if (isShown) process.stdout.write(`${await titleOf(strategy, settings)}\n`);
+  return train(strategy, task, isShown);
+}
+
+async function titleOf(strategy: MirroredStrategy, settings: Settings): Promise<string> {
+  const { framework, replicas, batchSize, ops } = settings;
+  if (replicas === 1) return `one process in ${framework}, ${batchSize} digits in a step`;
   const { threadEngine, engines } = await strategy.explain();
   const [fastest] = engines;
   const why = fastest?.refused === undefined ? '' : ` (${fastest.name}: ${fastest.refused})`;
-  process.stdout.write(`${title}, ${threadEngine} engine${why}\n`);
-  return train(strategy, task, true);
+  return `${replicas} replicas in ${framework} by ${ops}, ${shares(settings)}, ${threadEngine} engine${why}`;
 }
 
 /** Trains in one thread per replica, and returns one result per replica. Shows the progress if it is visible. */
@@ -109,5 +139,6 @@ async function train(
     onReport: (_replica, value) => progress?.add((value as StepReport).loss),
   });
   progress?.stop();
+  progress = undefined;
   return strategy.experimentalLocalResults(results);
 }

@@ -1,6 +1,9 @@
 // The command line of the training example. `npm start` reads it before anything is installed: Node's own modules only.
 import { parseArgs } from 'node:util';
 
+/** Names for `--framework`. */
+export const frameworks = ['jax-js', 'tfjs'];
+
 /** Names for `--ops`: the plug-ins that main.ts registers, and `auto`. */
 export const algorithms = ['direct', 'reduction-to-one', 'ring', 'auto'];
 
@@ -8,13 +11,15 @@ const badUsage = 2;
 
 /** Each option: its default, what it does, and what it takes, which is nothing for a switch. */
 const options = {
+  framework: { value: 'jax-js', does: 'what trains', takes: oneOf(frameworks) },
   replicas: { value: 2, does: 'replicas of the model, each in a thread', takes: numberFrom(1) },
   ops: { value: 'direct', does: 'how gradients are combined', takes: oneOf(algorithms) },
   engine: { value: 'auto', does: 'what adds them up', takes: oneOf(['auto', 'native', 'wasm', 'js']) },
   epochs: { value: 6, does: 'passes over the training digits', takes: numberFrom(1) },
-  'batch-size': { value: 256, does: 'digits in one step, over all replicas', takes: numberFrom(1) },
-  samples: { value: 6000, does: 'training digits', takes: numberFrom(1) },
+  'batch-size': { value: 1024, does: 'digits in one step, over all replicas', takes: numberFrom(1) },
+  samples: { value: 8192, does: 'training digits', takes: numberFrom(1) },
   seed: { value: 1, does: 'decides digits and initial weights', takes: numberFrom(0) },
+  json: { value: false, does: 'prints the results as one line of JSON' },
   insecure: { value: false, does: 'workers may be on different hosts, although what they send is not encrypted' },
 };
 

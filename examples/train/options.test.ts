@@ -12,20 +12,24 @@ const seeHelp = '`npm start -- --help` lists them all';
 describe('the command line of the training example', () => {
   it('has default values', () => {
     expect(settingsFrom([])).toEqual({
+      framework: 'jax-js',
       replicas: 2,
       ops: 'direct',
       engine: 'auto',
       epochs: 6,
-      batchSize: 256,
-      samples: 6000,
+      batchSize: 1024,
+      samples: 8192,
       seed: 1,
+      json: false,
       insecure: false,
     });
   });
 
   it('can set every option', () => {
-    const args = '--replicas 4 --ops ring --engine js --epochs 1 --batch-size=64 --samples 640 --seed 0 --insecure';
+    const args =
+      '--framework tfjs --replicas 4 --ops ring --engine js --epochs 1 --batch-size=64 --samples 640 --seed 0 --json --insecure';
     expect(settingsFrom(args.split(' '))).toEqual({
+      framework: 'tfjs',
       replicas: 4,
       ops: 'ring',
       engine: 'js',
@@ -33,6 +37,7 @@ describe('the command line of the training example', () => {
       batchSize: 64,
       samples: 640,
       seed: 0,
+      json: true,
       insecure: true,
     });
   });
@@ -50,10 +55,11 @@ describe('the command line of the training example', () => {
     ['--epochs some', '--epochs must be a whole number of at least 1, got "some"'],
     ['--samples 1.5', '--samples must be a whole number of at least 1, got "1.5"'],
     ['--seed -1', '--seed must be a whole number of at least 0, got "-1"'],
+    ['--framework jax', '--framework must be one of jax-js, tfjs, got "jax"'],
     ['--ops rings', '--ops must be one of direct, reduction-to-one, ring, auto, got "rings"'],
     ['--engine cuda', '--engine must be one of auto, native, wasm, js, got "cuda"'],
-    ['--replicas 3', '--batch-size must be a multiple of the 3 replicas, got 256'],
-    ['--samples 100', '--samples must be at least one batch of 256, got 100'],
+    ['--replicas 3', '--batch-size must be a multiple of the 3 replicas, got 1024'],
+    ['--samples 100', '--samples must be at least one batch of 1024, got 100'],
     ['--speed 9', `unknown option --speed; ${seeHelp}`],
     ['--epochs', '--epochs needs a value: a whole number of at least 1'],
     ['--insecure=yes', '--insecure takes no value'],

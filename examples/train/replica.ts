@@ -1,15 +1,10 @@
 import { type ReplicaContext, summarizeTraining, type TrainingSummary } from '@coll/strategy';
-import { distributedCallbacks, distributedOptimizer } from '@coll/tfjs';
-import * as tf from '@tensorflow/tfjs';
 import { digits } from './digits.ts';
-import { buildModel, countCorrect, flatWeights, tensorsOf, useWasm } from './model.ts';
+import type { BuildModel, Course } from './framework.ts';
+import type { Framework } from './options.mjs';
 
-export interface Task {
-  readonly seed: number;
-  readonly epochs: number;
-  readonly stepsPerEpoch: number;
-  /** Samples of one step, over all replicas. */
-  readonly batchSize: number;
+export interface Task extends Course {
+  readonly framework: Framework;
   /** Digits to test the model on afterwards, over all replicas. */
   readonly testSamples: number;
 }
@@ -29,48 +24,40 @@ export interface ReplicaResult {
   readonly accuracy: number;
 }
 
-// The first steps compile the WASM code and compare and broadcast the weights.
+// The first steps compile code and compare the weights of the replicas.
 const warmUpSteps = 3;
 
 // Test digits have numbers that no training digit has.
 const firstTestNumber = 2 ** 30;
 
-/** One replica: trains on its share of every batch with an ordinary `model.fit`. */
+/** One replica: trains on its share of every batch, then tests its share of the test digits. */
 export async function replica(context: ReplicaContext, task: Task): Promise<ReplicaResult> {
-  await useWasm();
-  const { seed, epochs, stepsPerEpoch, batchSize } = task;
-  const { replicaIdInSyncGroup: first, numReplicasInSync: stride } = context;
-  const share = batchSize / stride;
+  const { seed, epochs, stepsPerEpoch, batchSize, testSamples } = task;
+  const { replicaIdInSyncGroup: id, numReplicasInSync: stride } = context;
+  const model = await (await builderOf(task.framework))(task, context);
+
+  const count = (stepsPerEpoch * batchSize) / stride;
   const watch = new StopWatch(Math.min(warmUpSteps, epochs * stepsPerEpoch - 1));
+  await model.train(digits({ seed, first: id, stride, count }), (loss) => {
+    watch.endStep();
+    if (id === 0) context.report({ loss } satisfies StepReport);
+  });
 
-  const model = buildModel(seed);
-  const optimizer = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), context);
-  model.compile({ optimizer, loss: 'categoricalCrossentropy' });
-  const { x, y } = tensorsOf(digits({ seed, first, stride, count: stepsPerEpoch * share }));
-  const measure = { onBatchEnd: () => watch.endStep() };
-  const report = {
-    onBatchEnd: (_batch: number, logs?: tf.Logs) =>
-      context.report({ loss: logs?.['loss'] as number } satisfies StepReport),
-  };
-  const callbacks = distributedCallbacks(tf, measure, context, { batchLogs: 'mean', onReplica0: report });
-  await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks });
-
+  const tested = Math.floor(testSamples / stride);
+  const correct = await model.countCorrect(digits({ seed, first: firstTestNumber + id, stride, count: tested }));
+  const [allCorrect = 0, allTested = 0] = context.allReduceSync('sum', Float64Array.of(correct, tested)).data;
   return {
     samplesPerSecond: watch.stepsPerSecond * batchSize,
     summary: summarizeTraining(context),
-    accuracy: testAccuracy(context, model, task),
-    weights: flatWeights(model),
+    accuracy: allCorrect / allTested,
+    weights: await model.weights(),
   };
 }
 
-/** Each replica tests its share of the digits. All replicas get the same sum. */
-function testAccuracy(context: ReplicaContext, model: tf.Sequential, { seed, testSamples }: Task): number {
-  const { replicaIdInSyncGroup, numReplicasInSync: stride } = context;
-  const count = Math.floor(testSamples / stride);
-  const correct = countCorrect(model, digits({ seed, first: firstTestNumber + replicaIdInSyncGroup, stride, count }));
-  const sums = context.allReduceSync('sum', Float64Array.of(correct, count));
-  const [allCorrect = 0, allTested = 0] = sums.data;
-  return allCorrect / allTested;
+/** Loads only the framework that is used. */
+async function builderOf(framework: Framework): Promise<BuildModel> {
+  const { buildModel } = framework === 'tfjs' ? await import('./tfjs.ts') : await import('./jax-js.ts');
+  return buildModel;
 }
 
 /** Measures training from the end of the warm-up to the end of the last step. */

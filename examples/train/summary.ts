@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MultiWorkerMirroredStrategy } from '@coll/strategy';
 import Table from 'cli-table3';
+import type { Settings } from './options.mjs';
 import type { ReplicaResult } from './replica.ts';
 
 /** Whether all replicas ended with the same bits. */
@@ -23,22 +24,67 @@ export async function weightsAreIdenticalAcross(
   return isAlike && weightsAreIdentical(results);
 }
 
-/** The results of a training as a table. `single` is the run with one replica for comparison. */
-export function summary(
-  single: ReplicaResult | undefined,
-  results: readonly ReplicaResult[],
-  replicas = results.length,
-): string {
+/** The same model, trained in one process and by several replicas. */
+export interface Runs {
+  /** The run in one process; undefined if there was none. */
+  readonly single: ReplicaResult | undefined;
+  /** Those of the replicas of this process. */
+  readonly results: readonly ReplicaResult[];
+  /** How many there are in all processes. */
+  readonly replicas: number;
+}
+
+/** The results of a training as a table. */
+export function summary({ single, results, replicas }: Runs): string {
   const [first] = results as readonly [ReplicaResult];
   const { samplesPerSecond, accuracy, summary: steps } = first;
-  const table = new Table({ style: { head: [], border: [] }, colAligns: ['left', 'right'] });
-  table.push(['parameters', first.weights.length.toLocaleString('en')], ['test accuracy', percent(accuracy)]);
-  if (single) table.push(['one replica', rate(single.samplesPerSecond)]);
-  table.push([replicas === 1 ? 'one replica' : `${replicas} replicas`, rate(samplesPerSecond)]);
-  if (single) table.push(['speed-up', `${(samplesPerSecond / single.samplesPerSecond).toFixed(2)} x`]);
-  if (!steps) return table.toString();
-  table.push(['exchange, of a step', percent(steps.exchange)], ['waiting, of a step', percent(steps.waiting)]);
-  return `${table}\n${steps.verdict}`;
+  const table = new Table({ style: { head: [], border: [] }, colAligns: ['left', 'right', 'right'] });
+  const row = (title: string, of: string, ofSingle = '') => table.push(single ? [title, ofSingle, of] : [title, of]);
+  row('', countOf(replicas), 'one process');
+  row('samples per second', rate(samplesPerSecond), single && rate(single.samplesPerSecond));
+  if (single) row('speed-up', `${(samplesPerSecond / single.samplesPerSecond).toFixed(2)} x`);
+  if (steps) {
+    row('waiting, of a step', percent(steps.waiting));
+    row('exchange, of a step', percent(steps.exchange));
+  }
+  row('test accuracy', percent(accuracy));
+  const verdict = steps ? `\n${steps.verdict}` : '';
+  return `${table}\n${first.weights.length.toLocaleString('en')} parameters${verdict}`;
+}
+
+/** One line on the speed of the same model in another framework. */
+export function otherFramework(
+  { framework, replicas }: Pick<Settings, 'framework' | 'replicas'>,
+  alone: ReplicaResult,
+  together: ReplicaResult | undefined,
+): string {
+  const others = together ? `, ${rate(together.samplesPerSecond)} with ${countOf(replicas)}` : '';
+  return `the same model in ${framework}: ${rate(alone.samplesPerSecond)} samples per second in one process${others}`;
+}
+
+/** The results of a training as values for programs. */
+export function record(
+  { framework, batchSize }: Pick<Settings, 'framework' | 'batchSize'>,
+  { single, results, replicas }: Runs,
+  { identical, warning }: { readonly identical: boolean; readonly warning: string | undefined },
+) {
+  const [{ samplesPerSecond, accuracy, summary: steps, weights }] = results as readonly [ReplicaResult];
+  return {
+    framework,
+    batchSize,
+    replicas,
+    parameters: weights.length,
+    accuracy,
+    samplesPerSecond,
+    ...(single ? { samplesPerSecondOfOne: single.samplesPerSecond } : {}),
+    ...(steps ? { waiting: steps.waiting, exchange: steps.exchange } : {}),
+    identical,
+    ...(warning === undefined ? {} : { warning }),
+  };
+}
+
+function countOf(replicas: number): string {
+  return replicas === 1 ? 'one replica' : `${replicas} replicas`;
 }
 
 function percent(part: number): string {
@@ -46,5 +92,5 @@ function percent(part: number): string {
 }
 
 function rate(samplesPerSecond: number): string {
-  return `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`;
+  return Math.round(samplesPerSecond).toLocaleString('en');
 }

@@ -1,17 +1,23 @@
 // How long the two commands of the README take in a fresh clone of the last commit, by phase, on Linux:
 // `npm run measure -- start|test [without-compiler]`. `test` runs after `start`, in the same clone.
+// `npm run measure -- training` measures the training example instead.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
 import { cpuSecondsOfChildren, cpuSecondsOfTree } from './cpu-seconds.mjs';
+import { measureTraining } from './measure-training.mjs';
 import { root } from './run.mjs';
 
 const lastCharacters = 1500;
 
 const [wanted, option] = process.argv.slice(2);
+if (wanted === 'training' && option === undefined) {
+  await measureTraining();
+  process.exit();
+}
 if (!['start', 'test'].includes(wanted) || ![undefined, 'without-compiler'].includes(option)) {
-  console.error('npm run measure -- start|test [without-compiler]');
+  console.error('npm run measure -- start|test [without-compiler], or npm run measure -- training');
   process.exit(2);
 }
 
