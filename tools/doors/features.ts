@@ -88,5 +88,6 @@ export const features: readonly Feature[] = [
   { row: 'file store, sub-groups and messages', check: meeting('messages') },
   { row: 'file store, a lost process fails the others', check: meeting('lost', 7) },
   { row: 'permission model: only what threads need', check: restricted },
+  { row: 'training with jax-js', check: program('jax-js.mjs') },
   { row: 'training with TensorFlow.js', check: program('tfjs.mjs') },
 ];

@@ -20,7 +20,7 @@ docs/reference/runtimes.md. Exits with 1 if a program fails. Needs Linux x64 and
   --drawn        one column of the first table, which the hash of the last commit determines; writes nothing, and exits with 1
                  if a cell differs from the page`;
 
-const packages = ['strategy', 'direct', 'ring', 'reduction-to-one', 'processes', 'rendezvous', 'cli', 'tfjs'];
+const packages = ['strategy', 'direct', 'ring', 'reduction-to-one', 'processes', 'rendezvous', 'cli', 'jax-js', 'tfjs'];
 
 const { values } = parseArgs({
   options: {

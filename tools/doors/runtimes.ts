@@ -79,7 +79,9 @@ function projectIn(workplace: Workplace): Promise<string> {
   const folder = workplace.emptyFolder('project');
   cpSync(path.join(import.meta.dirname, 'fixtures'), folder, { recursive: true });
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  const made = npmInstall(folder, [...workplace.tarballs, '@tensorflow/tfjs@4.22.0']).then(() => folder);
+  const made = npmInstall(folder, [...workplace.tarballs, '@jax-js/jax@0.1.25', '@tensorflow/tfjs@4.22.0']).then(
+    () => folder,
+  );
   projects.set(workplace, made);
   return made;
 }
