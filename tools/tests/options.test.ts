@@ -127,6 +127,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
     'default replica.allReduce': (options) => strategy.getReplicaContext()?.allReduce('SUM', value, options),
     'default replica.allReduceSync': (options) => strategy.getReplicaContext()?.allReduceSync('SUM', value, options),
     'default replica.allGather': (options) => strategy.getReplicaContext()?.allGather(value, 0, options),
+    'default replica.allGatherSync': (options) => strategy.getReplicaContext()?.allGatherSync(value, 0, options),
     'default replica.broadcast': (options) => strategy.getReplicaContext()?.broadcast(value, 0, options),
     'default replica.broadcastSync': (options) => strategy.getReplicaContext()?.broadcastSync(value, 0, options),
     'replica.allReduce': inReplica((replica, options) => replica.allReduce('SUM', value, options)),

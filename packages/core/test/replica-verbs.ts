@@ -27,6 +27,10 @@ export class ReplicaVerbs {
     return this.group.run(this.group.gatherCall(value, axis, id, options));
   }
 
+  allGatherSync(value: ReplicaValue, axis: number, id: number, options?: ReplicaCallOptions) {
+    return this.group.runSync(this.group.gatherCall(value, axis, id, options));
+  }
+
   async broadcast(value: ReplicaValue, root: number, id: number, options?: ReplicaCallOptions) {
     return this.group.run(this.group.broadcastCall(value, root, id, options));
   }

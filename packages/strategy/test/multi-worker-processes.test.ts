@@ -32,7 +32,7 @@ describe.concurrent('workers in separate processes', () => {
 
   it('may make synchronous calls if each worker has one replica', async () => {
     const outputs = printed(await runWorkers('worker.js', 2, ['blocking']));
-    const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7] };
+    const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7], gathered: [1] };
     const each = { canBlock: true, ...combined, after: [2] };
     expect(outputs).toMatchObject([each, each].map((one) => ({ ...one, busy: { code: 'ERR_COLL_BUSY' } })));
   });
@@ -53,6 +53,7 @@ describe.concurrent('workers in separate processes', () => {
           sum: [total, size * scale],
           blocking: [total / size, scale],
           gathered: ids.flatMap((other) => new Array(other + 1).fill(other)),
+          gatheredBlocking: ids.flatMap((other) => new Array(other + 1).fill(other)),
           ofLast: [size - 1, scale],
           merged: [own.map((other) => [other]), [total]],
         })),

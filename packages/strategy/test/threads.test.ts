@@ -37,7 +37,7 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
 
   it('sync calls return the same results as async calls', () => {
     for (const result of threads) {
-      expect(Object.keys(result.blocking ?? {})).toHaveLength(7);
+      expect(Object.keys(result.blocking ?? {})).toHaveLength(9);
       expect(result).toMatchObject(result.blocking ?? {});
     }
   });

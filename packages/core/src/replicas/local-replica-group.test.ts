@@ -227,6 +227,7 @@ describe('allReduce of replicas in one thread', () => {
     const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
     const calls = [
       ['allReduceSync', () => group.allReduceSync(ReduceOp.SUM, 1, 0)],
+      ['allGatherSync', () => group.allGatherSync(ints(1), 0, 0)],
       ['broadcastSync', () => group.broadcastSync(1, 0, 1)],
     ] as const;
     for (const [operation, call] of calls) {

@@ -39,6 +39,7 @@ describe('a replica whose peers are in other threads or processes', () => {
     const [group] = replicas(1) as [ReplicaVerbs];
     expect(group.allReduceSync(ReduceOp.MEAN, [ints(4)], 0)).toEqual([tensor([4], { device: 'cpu:0' })]);
     expect(group.broadcastSync({ w: ints(4) }, 0, 0)).toEqual({ w: on(0, 4) });
+    expect(group.allGatherSync({ w: ints(4, 5) }, 0, 0)).toEqual({ w: on(0, 4, 5) });
     const into = Int32Array.of(0);
     group.allReduceSync(ReduceOp.SUM, ints(7), 0, { into });
     expect(into).toEqual(Int32Array.of(7));

@@ -423,7 +423,7 @@ function jointOptions(calls: readonly ReplicaCall[]): ResolvedOptions {
 }
 
 function sharedThread(kind: ReplicaRequest['kind']): RuntimeError {
-  const instead = kind === 'all-reduce' ? 'allReduce' : 'broadcast';
+  const instead = kind.replace(/-./, ([, letter = '']) => letter.toUpperCase());
   const operation = `${instead}Sync`;
   const advice = `await ${instead}(...), or run the replicas in worker threads: strategy.run(new URL('./replica.js', import.meta.url))`;
   const message = `${operation} would block the thread that all replicas share: ${advice}`;

@@ -124,6 +124,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     ) as Promise<Reduced<T>>;
   }
 
+  allGatherSync<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Reduced<T> {
+    return this.#makeSync('allGatherSync', (group) =>
+      group.gatherCall(value, axis, this.replicaIdInSyncGroup, this.merged(options)),
+    ) as Reduced<T>;
+  }
+
   broadcast<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Promise<Reduced<T>> {
     return this.#make('broadcast', (group) =>
       group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options)),
@@ -131,16 +137,9 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   }
 
   broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
-    let group: ReplicaGroup;
-    let call: GroupCall;
-    try {
-      group = this.#requireGroup('broadcastSync');
-      call = group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options));
-    } catch (error) {
-      throw this.#refused(error);
-    }
-    this.calls += 1;
-    return group.runSync(call) as Reduced<T>;
+    return this.#makeSync('broadcastSync', (group) =>
+      group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options)),
+    ) as Reduced<T>;
   }
 
   /** Counts a call that this replica has refused with `error`. Replicas compare their counts in the next call. */
@@ -249,6 +248,19 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     } catch (error) {
       return Promise.reject(this.#refused(error));
     }
+  }
+
+  #makeSync(method: string, prepare: (group: ReplicaGroup) => GroupCall): unknown {
+    let group: ReplicaGroup;
+    let call: GroupCall;
+    try {
+      group = this.#requireGroup(method);
+      call = prepare(group);
+    } catch (error) {
+      throw this.#refused(error);
+    }
+    this.calls += 1;
+    return group.runSync(call);
   }
 
   /** Counts a call that was refused before it began. Returns the error. */

@@ -16,10 +16,12 @@ describe('synchronous calls', () => {
     const results = await one.run((replica) => [
       replica.allReduceSync('mean', { own, count: 3 }),
       replica.broadcastSync([own]),
+      replica.allGatherSync([own], 0),
     ]);
-    const [{ own: mean, count }, [copy]] = results as unknown as [{ own: Tensor; count: Tensor }, [Tensor]];
-    expect([mean.data, count.data, copy.data]).toEqual([own, Float64Array.of(3), own]);
-    expect([mean, copy].some(({ data }) => data.buffer === own.buffer)).toBe(false);
+    type Results = [{ own: Tensor; count: Tensor }, [Tensor], [Tensor]];
+    const [{ own: mean, count }, [copy], [gathered]] = results as unknown as Results;
+    expect([mean, count, copy, gathered].map(({ data }) => data)).toEqual([own, Float64Array.of(3), own, own]);
+    expect([mean, copy, gathered].some(({ data }) => data.buffer === own.buffer)).toBe(false);
     await expect(one.run((replica) => replica.broadcastSync(1, 1))).rejects.toMatchObject({
       code: 'ERR_COLL_REFUSED',
     });
@@ -56,12 +58,15 @@ describe('synchronous calls', () => {
   it('are refused for two replicas in one thread, with a message that names the alternatives', async () => {
     for (const call of [
       (replica: ReplicaContext) => replica.allReduceSync('sum', 1),
+      (replica: ReplicaContext) => replica.allGatherSync(Float64Array.of(1), 0),
       (replica: ReplicaContext) => replica.broadcastSync(1),
     ])
       await expect(two.run(call)).rejects.toMatchObject({
         name: 'RuntimeError',
         code: 'ERR_COLL_CONTEXT',
-        message: expect.stringMatching(/await (allReduce|broadcast)\(...\), or run the replicas in worker threads/),
+        message: expect.stringMatching(
+          /await (allReduce|allGather|broadcast)\(...\), or run the replicas in worker threads/,
+        ),
       });
   });
 });

@@ -19,6 +19,7 @@ declare let one: Tensor;
 one = await context.allReduce('SUM', one);
 one = context.allReduceSync('SUM', one);
 one = await context.allGather(one, 0);
+one = context.allGatherSync(one, 0);
 one = await context.broadcast(one);
 one = context.broadcastSync(one);
 
@@ -26,6 +27,7 @@ declare let list: Tensor[];
 list = await context.allReduce('SUM', list);
 list = context.allReduceSync('SUM', list);
 list = await context.allGather(list, 0);
+list = context.allGatherSync(list, 0);
 list = await context.broadcast(list);
 list = context.broadcastSync(list);
 

@@ -314,6 +314,7 @@ describe('the error for a method called in the wrong context', () => {
     ['allReduce', (replica) => replica.allReduce('SUM', [Promise.resolve(1)])],
     ['allReduceSync', (replica) => replica.allReduceSync('SUM', 1)],
     ['allGather', (replica) => replica.allGather([1], 0)],
+    ['allGatherSync', (replica) => replica.allGatherSync(Float32Array.of(1), 0)],
     ['broadcast', (replica) => replica.broadcast(1)],
     ['broadcastSync', (replica) => replica.broadcastSync(1)],
     ['allocate', (replica) => replica.allocate('float32', [1])],

@@ -47,10 +47,18 @@ export interface ReplicaCollectives {
   ): Reduced<T, Op>;
 
   /**
-   * Joins the values of all replicas along an axis, in replica order.
-   * @throws NotImplementedError for sparse values
+   * Joins the values of all replicas along an axis, in replica order. The length of this axis may
+   * differ between replicas, and may be 0.
+   * @throws NotImplementedError for sparse values; InvalidArgumentError, the same on all replicas, if
+   * other dimensions differ
    */
   allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
+
+  /**
+   * `allGather` that blocks the thread.
+   * @throws RuntimeError if replicas share a thread; the errors of `allGather`
+   */
+  allGatherSync<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Reduced<T>;
 
   /**
    * Copies the value of replica `root` (default: 0) to every replica; the other replicas pass
