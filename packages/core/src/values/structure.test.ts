@@ -188,6 +188,11 @@ describe('zipStructures', () => {
     });
   });
 
+  it('shows what to return instead of lists of different lengths', () => {
+    const advice = /replica 0 a list of 1, replica 1 a list of 2; .*: return typed arrays, whose lengths may differ$/;
+    expect(() => zipStructures([[1], [1, 2]], join)).toThrow(advice);
+  });
+
   it('names the forms of both structures in the error', () => {
     expect(() => zipStructures([[1], { a: 1 }], join)).toThrow(/replica 0 a list of 1, .* the keys a$/);
   });

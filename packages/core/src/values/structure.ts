@@ -182,10 +182,12 @@ function requireEnd(depth: number): void {
 function requireAlike(structures: readonly unknown[], isAlike: (structure: unknown) => boolean): void {
   const odd = structures.findIndex((structure) => !isAlike(structure));
   if (odd < 0) return;
-  throw new AssertionError(
-    'ERR_COLL_VALUE',
-    `replicas returned different structures: replica 0 ${textOf(structures[0])}, replica ${odd} ${textOf(structures[odd])}`,
-  );
+  const [first, other] = [structures[0], structures[odd]];
+  const message = `replicas returned different structures: replica 0 ${textOf(first)}, replica ${odd} ${textOf(other)}`;
+  // A list is a structure of its items, but a typed array is one value.
+  const areLists = Array.isArray(first) && Array.isArray(other);
+  const advice = areLists ? '; lists must have the same length: return typed arrays, whose lengths may differ' : '';
+  throw new AssertionError('ERR_COLL_VALUE', `${message}${advice}`);
 }
 
 function textOf(structure: unknown): string {
