@@ -43,6 +43,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         text: 'Programs',
         items: pages('guides', {
           strategies: 'Strategies and replicas',
+          'map-on-all-cores': 'Map on all cores',
           fit: 'Training with fit',
           data: 'Data',
           variables: 'Variables',

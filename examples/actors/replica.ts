@@ -38,6 +38,7 @@ export function replica(context: ReplicaContext, leastGames: number): Lesson {
   };
   let games = 0;
   let score = 0;
+  // #region loop
   while (games < leastGames) {
     const end = performance.now() + round;
     if (id === 0) timed('learning', () => latest && learn(weights, latest));
@@ -49,5 +50,6 @@ export function replica(context: ReplicaContext, leastGames: number): Lesson {
     games += latest.lengths.length;
     score += latest.points.reduce((sum, each) => sum + each, 0);
   }
+  // #endregion
   return { replica: id, games, score: score / games, times };
 }

@@ -51,6 +51,8 @@ expectTypeOf(await strategy.run(url)).toBeUnknown();
 expectTypeOf(await strategy.run<[], number>(url)).toEqualTypeOf<number | PerReplica<number>>();
 
 // Collectives keep structure and dtypes; the mean of integers is a float.
+const games = replica.allGatherSync({ boards: new Uint16Array(4), lengths: new Int32Array(1) }, 0);
+expectTypeOf([games.boards.data, games.lengths.data] as const).toEqualTypeOf<readonly [Uint16Array, Int32Array]>();
 expectTypeOf(await replica.allReduce('sum', 1)).toEqualTypeOf<Tensor<'float64'>>();
 expectTypeOf(await replica.allReduce('mean', slices)).toEqualTypeOf<IndexedSlices>();
 expectTypeOf(replica.allReduceSync('sum', weights)).toEqualTypeOf<Tensor>();
