@@ -1,8 +1,9 @@
 import '@coll/direct/register';
+import { cpuTime } from '@coll/native/machine';
 import '@coll/reduction-to-one/register';
 import '@coll/ring/register';
 import type { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
-import { cpuTime, loadWarning } from './load.ts';
+import { loadWarning } from './load.ts';
 import { frameworks, type Settings, settingsOrExit } from './options.mjs';
 import { Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';

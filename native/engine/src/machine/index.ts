@@ -5,6 +5,7 @@
 export { collectorFlags } from './collector.js';
 export { coresIn, isCoreList, mostCores } from './core-list.js';
 export { availableCores, type Cores, type CoresOptions, findCores } from './cores.js';
+export { type CpuTime, cpuTime, foreignPart } from './cpu-time.js';
 export { helperThreads } from './helper-threads.js';
 export { findHostLimits, type HostLimits } from './host-limits.js';
 export {
