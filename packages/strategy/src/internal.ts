@@ -1,4 +1,6 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
+
+export { onRecords, type RecordedRun } from './scope/run-options.js';
 export { equalWidth, wereEqual, writeEqual } from './training/equal-numbers.js';
 export {
   type AsyncReducer,
@@ -13,6 +15,7 @@ export { combined, stepsBetweenFingerprints, weightedSum } from './training/fing
 export { firstNonFinite } from './training/finite.js';
 export { hashOf, hashOfBits } from './training/hash.js';
 export { requireContext } from './training/require-context.js';
+export { type RunFigures, RunRecords } from './training/run-records.js';
 export { requireSameChecksum } from './training/same-checksum.js';
 export {
   nearestMultiples,
@@ -20,5 +23,6 @@ export {
   type Remainder,
   rowsOfReplica,
 } from './training/share-rule.js';
+export { together } from './training/together.js';
 export { metered, TrainingMeter, type TrainingSummary, trainingMeterOf } from './training/training-meter.js';
 export { gatherValues, oddReplicas, whichAreEqual } from './training/values-of-all.js';

@@ -17,6 +17,7 @@ import {
 } from './threads/thread-messages.js';
 import { ThreadReplicaContext } from './threads/thread-replica-context.js';
 import { decode, encode } from './threads/thread-values.js';
+import { RunRecorder } from './training/run-recorder.js';
 import type { WorkerSetup } from './workers/worker-messages.js';
 
 /**
@@ -85,10 +86,12 @@ class ReplicaThread {
   }
 
   async #run(context: ThreadReplicaContext, message: RunMessage): Promise<void> {
-    const result = await context.during(async () => {
+    const recorder = message.isRecorded ? this.#recorderOf(context) : undefined;
+    const run = context.during(async () => {
       const fn = await this.#load(message);
       return fn(context, ...(decode(message.args) as readonly unknown[]));
     });
+    const result = await run.finally(() => recorder?.stop());
     // The parent thread cannot see which replicas of other processes wait.
     const hasOthers = context.numReplicasInSync > this.#start.devices.length;
     const canGoOn = hasOthers ? await context.leave() : context.canGoOn;
@@ -96,6 +99,10 @@ class ReplicaThread {
     const note = takeRunNote(context);
     const printed = this.#thread.printedBytes;
     this.#say({ type: 'result', value, canGoOn, printed, note }, 'the result of a replica', moved);
+  }
+
+  #recorderOf(context: ThreadReplicaContext): RunRecorder {
+    return new RunRecorder(context, (rows) => this.#say({ type: 'records', rows }, 'a record'));
   }
 
   async #leave(context: ThreadReplicaContext): Promise<void> {

@@ -1,5 +1,5 @@
+import { together } from '@coll/strategy/internal';
 import { describe, expect, it } from 'vitest';
-import { together } from '../../strategy/test/together.ts';
 import { commonMetrics, type OwnMetrics, weightedMean } from './common-metrics.js';
 
 /** What each replica gets. */

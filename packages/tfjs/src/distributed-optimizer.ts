@@ -3,6 +3,7 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { type GradientOptions, requireContext } from '@coll/strategy/internal';
 import { requireModel } from './broadcast-weights.js';
+import { countSteps } from './counted-steps.js';
 import { DistributedStep } from './distributed-step.js';
 import { LearningRate } from './learning-rate.js';
 import { noteDistributed, watchPlainOptimizers } from './plain-optimizers.js';
@@ -142,7 +143,10 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   const learningRate = learningRateOf(optimizer, given, context);
   // A single replica steps like several with these options.
   const stepsPlainly = every === 1 && clipByGlobalNorm === undefined && warmUpSteps === 0;
-  if (context.numReplicasInSync === 1 && stepsPlainly) return optimizer;
+  if (context.numReplicasInSync === 1 && stepsPlainly) {
+    countSteps(tf, optimizer, context, samples);
+    return optimizer;
+  }
   const models = (Array.isArray(model) ? model : [model ?? []]).flat() as readonly TfModel[];
   const step = new DistributedStep(tf, optimizer, context, {
     ...given,

@@ -10,6 +10,7 @@ import {
   type ReplicaInfo,
   requireContext,
   type SyncReducer,
+  trainingMeterOf,
 } from '@coll/strategy/internal';
 import { type AgreedList, AgreedLists } from './agreed-lists.js';
 import { gradientsByVariable, tensorsOf } from './gradient-list.js';
@@ -98,7 +99,7 @@ export async function reduceGradients<T extends TfTensor>(
     samples,
     ...given
   } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
-  if (context.numReplicasInSync === 1) return { ...gradients };
+  if (context.numReplicasInSync === 1) return ofOneReplica(gradients, context, samples);
   watchPlainOptimizers(tf);
   const { timeoutSeconds } = given;
   const averaging = metered(given, context);
@@ -151,7 +152,7 @@ export function reduceGradientsSync<T extends TfTensor>(
     options,
     method: 'allReduceSync',
   });
-  if (context.numReplicasInSync === 1) return { ...gradients };
+  if (context.numReplicasInSync === 1) return ofOneReplica(gradients, context, samples);
   watchPlainOptimizers(tf);
   const { timeoutSeconds } = given;
   const averaging = metered(given, context);
@@ -224,10 +225,19 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
   const given = optionsOf(options, '{ timeoutSeconds: 60 }', reduceGradientsOptions);
   if (given.variables !== undefined) requireVariables(given.variables, operation);
   const { numReplicasInSync: replicas } = context as ReplicaInfo;
-  if (replicas === 1) return given;
   const samples = given.samples ?? presentStepOf(context as ReplicaInfo).logs?.size;
-  if (samples === undefined) requireEvenShares(context as ReplicaInfo);
+  if (samples === undefined && replicas > 1) requireEvenShares(context as ReplicaInfo);
   return { ...given, samples };
+}
+
+/** The gradients of a step of a single replica, which is counted only. */
+function ofOneReplica<T extends TfTensor>(
+  gradients: NamedGradients<T>,
+  context: ReplicaInfo,
+  samples: number | undefined,
+): Record<string, T> {
+  trainingMeterOf(context).note(0, samples);
+  return { ...gradients };
 }
 
 function agreedOf(context: ReplicaInfo): Agreed {

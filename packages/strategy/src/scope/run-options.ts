@@ -47,6 +47,15 @@ export interface RunOptions extends RunSettings {
   readonly kwargs?: Readonly<Record<string, unknown>>;
 }
 
+/** The name of an option of `run` for this repository's packages. */
+export const onRecords: unique symbol = Symbol('onRecords');
+
+/** A run of a module whose replicas record their steps. */
+export interface RecordedRun {
+  /** Called with what a replica records, see `RunRecorder`. */
+  readonly [onRecords]?: (replica: number, rows: Float64Array) => void;
+}
+
 /**
  * The options of `run` for a function with these parameters after its context. They may be omitted
  * if the function needs no arguments.

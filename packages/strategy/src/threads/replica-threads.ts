@@ -3,7 +3,7 @@ import { log, messageOf, ProcessEndRequests } from '@coll/core/internal';
 import { host } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
 import { annotate } from '../replicas/replica-error.js';
-import type { RunOptions } from '../scope/run-options.js';
+import { onRecords, type RecordedRun, type RunOptions } from '../scope/run-options.js';
 import { watchReplicas } from './replica-stalls.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import { decodeError } from './thread-errors.js';
@@ -23,7 +23,7 @@ export interface ThreadSetting {
 export interface Step {
   readonly module: URL;
   readonly argsOf: (replica: number) => readonly unknown[];
-  readonly options: RunOptions;
+  readonly options: RunOptions & RecordedRun;
   /**
    * The replicas of other workers, which fail together with this worker's replicas. Default: none.
    */
@@ -117,6 +117,7 @@ export class ReplicaThreads implements ReplicaListener {
       group: this.#group,
       firstReplica: this.#firstReplica,
       onReport,
+      onRecords: step.options[onRecords],
       acceptEnd: () => this.#endRequests.accept(),
       hasOthers: step.others !== undefined,
       tell: (replica, message, what) => this.#threads[replica]?.tell(message, what),
@@ -204,8 +205,9 @@ export class ReplicaThreads implements ReplicaListener {
       this.#threads.map((_, replica) => argsOf(replica)),
       options.transfer,
     );
+    const isRecorded = options[onRecords] !== undefined;
     return argsOfAll.map(({ value: args, moved }) => ({
-      message: { type: 'run', module: href, exportName: options.exportName, tsx, args },
+      message: { type: 'run', module: href, exportName: options.exportName, tsx, args, isRecorded },
       moved,
     }));
   }

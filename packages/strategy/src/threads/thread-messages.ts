@@ -36,6 +36,8 @@ export interface RunMessage {
   /** Registered before the module is imported, unless the thread has done so already. */
   readonly tsx: Tsx | undefined;
   readonly args: unknown;
+  /** Whether the replica records its steps. */
+  readonly isRecorded?: boolean;
 }
 
 /** The message of a replica whose function has returned. */
@@ -53,6 +55,7 @@ export interface ResultMessage {
 /** Messages of a replica. A run ends with a result or an error. The answer to `leave` is `left` or an error. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
+  | { readonly type: 'records'; readonly rows: Float64Array }
   /** The replica has reached a merge call with these arguments. */
   | { readonly type: 'merge'; readonly args: unknown }
   /** The replica has run a merge call for all replicas. `results` has the part of each replica. */

@@ -9,7 +9,7 @@ import {
 import { logRunNotes, messageOf, type RunNote, type WaitingRanks, waitingRanks } from '@coll/core/internal';
 import { host } from '../host.js';
 import { annotate } from '../replicas/replica-error.js';
-import type { RunOptions } from '../scope/run-options.js';
+import type { onRecords, RecordedRun, RunOptions } from '../scope/run-options.js';
 import { MergeCalls } from './merge-calls.js';
 import { decodeError, isMismatch } from './thread-errors.js';
 import type { ReplicaMessage, ToReplica } from './thread-messages.js';
@@ -26,6 +26,7 @@ export interface RunningReplicas {
   /** The id of the first replica. */
   readonly firstReplica: number;
   readonly onReport: RunOptions['onReport'];
+  readonly onRecords?: RecordedRun[typeof onRecords];
   /** Called if a replica accepts requests to end the process. */
   readonly acceptEnd: () => void;
   /** Whether there are replicas in other processes. */
@@ -120,6 +121,9 @@ export class ThreadRun {
     switch (message.type) {
       case 'report':
         this.#replicas.onReport?.(this.#idOf(replica), decode(message.value));
+        return;
+      case 'records':
+        this.#replicas.onRecords?.(this.#idOf(replica), message.rows);
         return;
       case 'acceptEnd':
         this.#replicas.acceptEnd();

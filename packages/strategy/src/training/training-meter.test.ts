@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { together } from '../../test/together.ts';
+import { together } from './together.js';
 import { TrainingMeter, type TrainingSummary } from './training-meter.js';
 
 /** Milliseconds of each step in which each replica computes; the exchange begins when the last one is done. */

@@ -20,13 +20,16 @@ export interface TrainingSummary {
   readonly verdict: string;
 }
 
-const unmeasuredSteps = 3;
+/** The first steps of a replica, which are not measured. */
+export const unmeasuredSteps = 3;
 
 /** How many of the latest steps are kept to tell waiting from exchange. */
 const keptSteps = 512;
 
 /** Measures the steps of one replica. */
 export class TrainingMeter {
+  /** Called with each step, also with those that are not measured. */
+  onStep: ((reducing: number, samples: number | undefined) => void) | undefined;
   readonly #now: () => number;
   /** Milliseconds in the all-reduce of each of the latest steps. */
   readonly #latest = new Float64Array(keptSteps);
@@ -54,6 +57,7 @@ export class TrainingMeter {
    * @param samples on this replica; undefined if not known
    */
   note(reducing: number, samples: number | undefined): void {
+    this.onStep?.(reducing, samples);
     if (this.#unmeasured > 0) {
       this.#unmeasured -= 1;
       this.restart();

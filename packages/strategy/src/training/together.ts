@@ -1,8 +1,8 @@
-import type { Exchange } from '../src/training/exchange.js';
+import type { Exchange } from './exchange.js';
 
 type Numbers = Float64Array | Uint8Array;
 
-/** Executes the exchanges of all replicas in step. */
+/** Executes the exchanges of all replicas in step, in one thread. */
 export function together<Result>(exchanges: readonly Exchange<Result>[]): Result[] {
   for (;;) {
     const states = exchanges.map((exchange) => exchange.next());
