@@ -105,6 +105,28 @@ describe('parseArguments', () => {
       expect(() => parseArguments(['store', '--port', port])).toThrow('It must be a whole number from 0 to 65535.');
   });
 
+  it('parses the options of try before and after the module, and arguments that are JSON', () => {
+    const defaults = { replicas: undefined, seconds: 5, timeoutSeconds: 60, isJson: false, showsOutput: false };
+    expect(parseArguments(['try', 'replica.js'])).toEqual({ replicaModule: 'replica.js', args: [], ...defaults });
+    const options = ['--replicas', '4,1,2,4', '--seconds', '0.5', '--json'];
+    const rest = ['text', '7', '{"epochs":[3]}', '-v', '--timeout', '9', '--', '--seconds', '"8"'];
+    expect(parseArguments(['try', ...options, 'replica.js', ...rest])).toEqual({
+      replicaModule: 'replica.js',
+      args: ['text', 7, { epochs: [3] }, '--seconds', '8'],
+      replicas: [1, 2, 4],
+      seconds: 0.5,
+      timeoutSeconds: 9,
+      isJson: true,
+      showsOutput: true,
+    });
+  });
+
+  it.each(['0', '1,', '1,x', '1.5', '1025'])('refuses the numbers of replicas %j', (replicas) => {
+    expect(() => parseArguments(['try', 'replica.js', '--replicas', replicas])).toThrow(
+      'It must be a list of whole numbers from 1 to 1024, such as 1,2,4.',
+    );
+  });
+
   it('names the launchers for several hosts in the help of run', () => {
     expect(() => parseArguments(['run', '--help'])).toThrow(expect.objectContaining({ exitCode: 0 }));
     for (const text of ['mpirun -n 4', 'srun --mpi=pmi2', 'COLL_SERVICE', 'coll store --print-env'])
@@ -116,7 +138,7 @@ describe('parseArguments', () => {
     expect(printed).toMatch(/^\d+\.\d+\.\d+.*\n$/);
   });
 
-  it.each([[[]], [['start', 'x']]])('refuses any command other than run and store: %j', (args) => {
+  it.each([[[]], [['start', 'x']]])('refuses any unknown command: %j', (args) => {
     expect(() => parseArguments(args)).toThrow();
     expect(printed).not.toBe('');
   });

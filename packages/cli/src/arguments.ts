@@ -67,6 +67,33 @@ export interface DoctorRequest {
   readonly isJson: boolean;
 }
 
+/** The parsed arguments of `coll try`. */
+export interface TryRequest {
+  /** The path of the replica module. */
+  readonly replicaModule: string;
+  /** The arguments of the function after its context. */
+  readonly args: readonly unknown[];
+  /** Undefined means the powers of two up to the number of cores, and that number. */
+  readonly replicas: readonly number[] | undefined;
+  readonly seconds: number;
+  /** Seconds within which the first step must be made. */
+  readonly timeoutSeconds: number;
+  readonly isJson: boolean;
+  /** Whether to print the output of the runs. */
+  readonly showsOutput: boolean;
+}
+
+interface TryOptions {
+  readonly replicas?: readonly number[];
+  readonly seconds: number;
+  readonly timeout: number;
+  readonly json?: true;
+  readonly output?: true;
+}
+
+/** The parsed arguments of any command. */
+export type Request = RunRequest | StoreRequest | DoctorRequest | TryRequest;
+
 const mostRanks = 1024;
 
 /**
@@ -74,8 +101,8 @@ const mostRanks = 1024;
  * @throws CommanderError, whose message has been printed, for wrong arguments, and with exit code 0
  * for `--help` and `--version`
  */
-export function parseArguments(args: readonly string[]): RunRequest | StoreRequest | DoctorRequest {
-  let request: RunRequest | StoreRequest | DoctorRequest | undefined;
+export function parseArguments(args: readonly string[]): Request {
+  let request: Request | undefined;
   const program = new Command('coll')
     .description('Collective communication for TypeScript.')
     .version(ownVersion(), '--version', 'print the version')
@@ -96,8 +123,15 @@ export function parseArguments(args: readonly string[]): RunRequest | StoreReque
     request = { isJson: json ?? false };
   });
   program.addCommand(doctor);
+  const trying = tryCommand(program.createCommand('try').copyInheritedSettings(program));
+  trying.action((replicaModule: string, rest: readonly string[], options: TryOptions) => {
+    const { replicas, seconds, timeout: timeoutSeconds, json = false, output = false } = options;
+    const args = rest.map(argumentOf);
+    request = { replicaModule, args, replicas, seconds, timeoutSeconds, isJson: json, showsOutput: output };
+  });
+  program.addCommand(trying);
   program.parse(args, { from: 'user' });
-  return request as RunRequest | StoreRequest | DoctorRequest;
+  return request as Request;
 }
 
 function ownVersion(): string {
@@ -158,6 +192,41 @@ function doctorCommand(command: Command): Command {
     .option('--json', 'print JSON');
 }
 
+function tryCommand(command: Command): Command {
+  return command
+    .description(
+      'Runs a replica module with 1, 2, ... replicas for some seconds each, and prints whether several replicas pay.',
+    )
+    .argument('<module>', 'the replica module, whose URL strategy.run gets')
+    .argument(
+      '[args...]',
+      'the arguments of its function after the context, as JSON or text; a leading `--` is dropped',
+    )
+    .option(
+      '--replicas <list>',
+      'numbers of replicas, such as 1,2,4 (default: powers of two and the cores)',
+      numbersFrom,
+    )
+    .option(
+      '--seconds <seconds>',
+      'how long each run makes steps; the first fifth is not measured',
+      secondsFrom(0.1),
+      5,
+    )
+    .option('--timeout <seconds>', 'how long a run may take until its first step', secondsFrom(1), 60)
+    .option('--json', 'print JSON')
+    .option('-v, --output', 'print the output of the runs, on stderr');
+}
+
+/** An argument of a replica: JSON becomes its value, and anything else is text. */
+function argumentOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 function portFrom(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 2 ** 16) return Number(text);
   throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
@@ -178,6 +247,12 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
     stallSeconds: options.stallSeconds === 0 ? undefined : options.stallSeconds,
     isNested: options.nested ?? false,
   };
+}
+
+function numbersFrom(text: string): readonly number[] {
+  const numbers = text.split(',').map((number) => (/^\d{1,9}$/.test(number.trim()) ? Number(number) : Number.NaN));
+  if (numbers.every((number) => number >= 1 && number <= mostRanks)) return [...new Set(numbers)].sort((a, b) => a - b);
+  throw new InvalidArgumentError(`It must be a list of whole numbers from 1 to ${mostRanks}, such as 1,2,4.`);
 }
 
 function ranksFrom(text: string): number {

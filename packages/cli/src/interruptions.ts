@@ -1,14 +1,23 @@
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
-import { rankList } from '@coll/core/internal';
 import { NpmWatch } from './npm-watch.js';
-import type { RankGroup } from './rank-group.js';
 import { tell } from './report.js';
 
 /** The reason why a run is ended from outside, and its exit code. */
 interface Interruption {
   readonly exitCode: number;
   readonly message: string;
+}
+
+/** The processes that an interruption ends. */
+export interface Interruptible {
+  /** Which of them are still running, for messages; undefined if none is. */
+  readonly runningText: string | undefined;
+  readonly isEnding: boolean;
+  /** Ends the processes within the grace period. */
+  interrupt(): void;
+  /** Kills the processes at once. */
+  kill(): void;
 }
 
 const timedOut = 124;
@@ -25,7 +34,7 @@ const echoMillis = 250;
  */
 export class Interruptions implements Disposable {
   first: Interruption | undefined;
-  #group: RankGroup | undefined;
+  #group: Interruptible | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #npm = new NpmWatch(() => this.#onEndOfNpm());
   #interruptedAt = Number.NEGATIVE_INFINITY;
@@ -39,7 +48,7 @@ export class Interruptions implements Disposable {
     }, timeoutSeconds * 1000);
   }
 
-  watch(group: RankGroup): void {
+  watch(group: Interruptible): void {
     this.#group = group;
     if (this.first) group.interrupt();
   }
@@ -52,8 +61,8 @@ export class Interruptions implements Disposable {
 
   #stateOfRanks(): string {
     if (!this.#group) return 'no rank had started';
-    const { running } = this.#group;
-    if (running.length > 0) return `still running: ${rankList(running)}`;
+    const { runningText } = this.#group;
+    if (runningText !== undefined) return `still running: ${runningText}`;
     return 'all ranks have ended, but a process that they started still runs, or nobody reads their output';
   }
 
@@ -66,12 +75,12 @@ export class Interruptions implements Disposable {
     }
     this.#end({
       exitCode: 128 + constants.signals[signal],
-      message: `${signal}: ending ${rankList(this.#group?.running ?? [])}`,
+      message: `${signal}: ending ${this.#group?.runningText ?? 'no rank'}`,
     });
   };
 
   #onEndOfNpm(): void {
-    const message = `npm, which started this launcher, has ended: ending ${rankList(this.#group?.running ?? [])}`;
+    const message = `npm, which started this launcher, has ended: ending ${this.#group?.runningText ?? 'no rank'}`;
     this.#end({ exitCode: 128 + constants.signals.SIGTERM, message });
   }
 

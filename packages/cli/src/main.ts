@@ -2,14 +2,17 @@ import { CollError } from '@coll/core';
 import { CommanderError } from 'commander';
 import { parseArguments } from './arguments.js';
 import { examine } from './doctor.js';
+import { tell } from './report.js';
 import { run } from './run.js';
 import { serveStore } from './serve-store.js';
+import { tryModule } from './try-module.js';
 
 const exitCodes = { internal: 1, badUsage: 2 };
 
 try {
   const request = parseArguments(process.argv.slice(2));
   if ('storeHost' in request) await serveStore(request);
+  else if ('replicaModule' in request) process.exitCode = await tryModule(request);
   else if ('isJson' in request) examine(request);
   else {
     const { exitCode, isUnread } = await run(request);
@@ -26,12 +29,11 @@ try {
  */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
-  const [, , command = 'run'] = process.argv;
-  process.stderr.write(`coll ${['store', 'doctor'].includes(command) ? command : 'run'}: ${textOf(error)}\n`);
+  tell(textOf(error));
   return error instanceof CollError ? exitCodes.badUsage : exitCodes.internal;
 }
 
-function textOf(error: unknown): string | undefined {
+function textOf(error: unknown): string {
   if (error instanceof CollError) return `${error.code}: ${error.message}`;
-  return error instanceof Error ? error.stack : String(error);
+  return (error instanceof Error ? error.stack : undefined) ?? String(error);
 }

@@ -28,6 +28,11 @@ function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
+/** Kills this process, which leads a group of its own, with its descendants. */
+export function endOwnGroup(): void {
+  endGroup(process.pid, 'SIGKILL');
+}
+
 /** Whether a process group has any processes; on Windows, whether its first process exists. */
 export function isGroupAlive(pid: number): boolean {
   try {

@@ -13,6 +13,12 @@ export interface Command {
 }
 
 const script = /\.([cm]?[jt]s|tsx)$/;
+
+/** Whether a program is a script, by its name. */
+export function isScript(program: string): boolean {
+  return script.test(program);
+}
+
 const typescript = /\.([cm]?ts|tsx)$/;
 
 /**
@@ -21,7 +27,7 @@ const typescript = /\.([cm]?ts|tsx)$/;
  * @throws CollError if a script does not exist, or is TypeScript and cannot be loaded
  */
 export function commandFor({ program, args, isCommand, ranks }: RunRequest): Command {
-  if (isCommand || !script.test(program)) return { file: program, args };
+  if (isCommand || !isScript(program)) return { file: program, args };
   if (!existsSync(program)) {
     const advice = 'pass the path of an existing script, or pass --command to run a command of that name';
     throw new CollError('ERR_COLL_MODULE', `there is no script ${path.resolve(program)}: ${advice}`);

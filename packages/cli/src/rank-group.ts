@@ -1,5 +1,7 @@
+import { rankList } from '@coll/core/internal';
 import type { RunRequest } from './arguments.js';
 import type { Guard } from './guard.js';
+import type { Interruptible } from './interruptions.js';
 import { GroupEnder } from './process-group.js';
 import type { Command } from './program-command.js';
 import { type Ending, Rank } from './rank.js';
@@ -37,7 +39,7 @@ const causeSeconds = 2;
 const leastReadSeconds = 1;
 
 /** The ranks of one generation, which start together. If one fails, all others are ended. */
-export class RankGroup {
+export class RankGroup implements Interruptible {
   /**
    * Resolves once all ranks have ended and their output is printed. The value is the first failure,
    * or undefined if no rank had failed when `end` was called.
@@ -67,6 +69,10 @@ export class RankGroup {
 
   get running(): readonly number[] {
     return [...this.#running];
+  }
+
+  get runningText(): string | undefined {
+    return this.#running.size === 0 ? undefined : rankList(this.running);
   }
 
   /** Ranks whose processes have ended. */

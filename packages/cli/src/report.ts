@@ -31,7 +31,8 @@ export function tellFailure(
   tell(`${cause}rank ${rank} ${message}${ended}${again}`);
 }
 
-/** Prints a message of the launcher itself to stderr. */
+/** Prints a message of this command itself to stderr. */
 export function tell(text: string): void {
-  process.stderr.write(`coll run: ${text}\n`);
+  const [, , command = 'run'] = process.argv;
+  process.stderr.write(`coll ${['store', 'doctor', 'try'].includes(command) ? command : 'run'}: ${text}\n`);
 }
