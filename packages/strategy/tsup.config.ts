@@ -1,3 +1,4 @@
 import { libConfig } from '../../tools/tsup/lib-config.ts';
 
-export default libConfig({ entry: ['src/index.ts', 'src/internal.ts', 'src/replica-thread.ts'] });
+// Entries share chunks: that of threads needs sources which no other entry exports.
+export default libConfig({ entry: ['src/index.ts', 'src/internal.ts', 'src/replica-thread.ts'], esbuildPlugins: [] });
