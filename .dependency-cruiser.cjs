@@ -33,6 +33,7 @@ const sharedByTests = [
   'packages/cli/test/stalled-run',
   'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/workers/open-worker-group',
+  'packages/strategy/test/memory-folder',
   'packages/strategy/test/together',
   'packages/strategy/test/workers-here',
 ];
@@ -142,7 +143,7 @@ module.exports = {
       comment: 'the entry `internal` of a package is for the packages of this repository; a user has its other entries',
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^(packages|native)/[^/]+/src/internal[.]ts$' },
+      to: { path: '^(packages|native)/[^/]+/src/internal(-node)?[.]ts$' },
     },
     {
       name: 'no-circular',

@@ -14,6 +14,7 @@ export {
 export { combined, stepsBetweenFingerprints, weightedSum } from './training/fingerprint.js';
 export { firstNonFinite } from './training/finite.js';
 export { hashOf, hashOfBits } from './training/hash.js';
+export { broadcastBytes, onReplica0 } from './training/on-replica-0.js';
 export { requireContext } from './training/require-context.js';
 export { type RunFigures, RunRecords } from './training/run-records.js';
 export { requireSameChecksum } from './training/same-checksum.js';

@@ -2,11 +2,11 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { direct } from '@coll/direct';
 import { MirroredStrategy } from '@coll/strategy';
+import { checkpointFolders } from '@coll/strategy/internal-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkpointFolders } from '../src/node/checkpoint-folders.js';
+import { memoryFolder } from '../../strategy/test/memory-folder.ts';
 import { readCheckpoint, readManifest } from '../src/node/checkpoint-format.js';
 import type { replica } from './fixtures/checkpoints.ts';
-import { memoryFolder } from './memory-folder.ts';
 
 const module = new URL('./fixtures/checkpoints.ts', import.meta.url);
 const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { setLogSink } from '@coll/core';
 import { restoreCheckpoint, saveCheckpoint } from '@coll/tfjs/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { memoryFolder } from '../../strategy/test/memory-folder.ts';
 import { alone, plainState } from './fixtures/plain-state.ts';
-import { memoryFolder } from './memory-folder.ts';
 
 const program = fileURLToPath(new URL('./fixtures/killed-save.js', import.meta.url));
 let folder: string;

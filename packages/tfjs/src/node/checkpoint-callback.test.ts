@@ -3,7 +3,7 @@ import path from 'node:path';
 import { getReplicaContext, type ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { memoryFolder } from '../../test/memory-folder.ts';
+import { memoryFolder } from '../../../strategy/test/memory-folder.ts';
 import { distributedCallbacks, type TrainingState, trainingState } from '../index.js';
 import { type CheckpointCallbackOptions, checkpointCallback, restoreCheckpoint } from './index.js';
 

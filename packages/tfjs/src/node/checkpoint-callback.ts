@@ -2,10 +2,11 @@ import path from 'node:path';
 import { InvalidArgumentError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchange, requireContext, whichAreEqual } from '@coll/strategy/internal';
+import { exchange, onReplica0, requireContext, whichAreEqual } from '@coll/strategy/internal';
+import { requireFolder, requireKeep } from '@coll/strategy/internal-node';
 import { snapshotOf } from '../optimizer-snapshot.js';
 import { presentStepOf } from '../present-step.js';
-import { broadcastState, describeState, onReplica0 } from '../send-state.js';
+import { broadcastState, describeState } from '../send-state.js';
 import { stepsPerEpochOf, type TfCallback } from '../tf-callbacks.js';
 import {
   requireState,
@@ -15,7 +16,7 @@ import {
   wasRestored,
 } from '../training-state.js';
 import { newestCheckpoint } from './restore-checkpoint.js';
-import { requireFolder, requireKeep, type Writing, writeCheckpoint } from './save-checkpoint.js';
+import { type Writing, writeCheckpoint } from './save-checkpoint.js';
 import { SharedTimer } from './shared-timer.js';
 
 /** When a callback saves checkpoints. Several intervals may be given. */

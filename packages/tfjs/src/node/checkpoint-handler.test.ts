@@ -7,7 +7,7 @@ import { setLogSink } from '@coll/core';
 import { getReplicaContext, type ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { memoryFolder } from '../../test/memory-folder.ts';
+import { memoryFolder } from '../../../strategy/test/memory-folder.ts';
 import { trainingState } from '../index.js';
 import { checkpointHandler, registerFileHandler, saveCheckpoint } from './index.js';
 

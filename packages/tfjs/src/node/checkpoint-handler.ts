@@ -3,12 +3,11 @@ import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RuntimeError, ValueError } from '@coll/core';
 import { messageOf, quote } from '@coll/core/internal';
+import { flushFolder, manifestName, requireFolder, writeFlushed } from '@coll/strategy/internal-node';
 import type { TfIOHandler, TfModelArtifacts, TfSaveResult } from '../tensorflow.js';
-import { flushFolder, writeFlushed } from './checkpoint-folders.js';
-import { manifestName, readCheckpoint } from './checkpoint-format.js';
+import { readCheckpoint } from './checkpoint-format.js';
 import { artifactsFrom, filesOfArtifacts, modelFiles } from './model-files.js';
 import { newestCheckpoint } from './restore-checkpoint.js';
-import { requireFolder } from './save-checkpoint.js';
 
 const topologyName = modelFiles[0];
 

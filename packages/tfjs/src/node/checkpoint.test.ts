@@ -4,7 +4,7 @@ import { setLogSink } from '@coll/core';
 import { getReplicaContext, type ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { memoryFolder } from '../../test/memory-folder.ts';
+import { memoryFolder } from '../../../strategy/test/memory-folder.ts';
 import { distributedOptimizer, trainingState } from '../index.js';
 import { restoreCheckpoint, saveCheckpoint } from './index.js';
 import { writeCheckpoint } from './save-checkpoint.js';

@@ -1,9 +1,9 @@
-import path from 'node:path';
 import { ValueError } from '@coll/core';
-import { knownOptions, log, optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { requireContext } from '@coll/strategy/internal';
-import { broadcastState, describeState, onReplica0, requireSameStates } from '../send-state.js';
+import { onReplica0, requireContext } from '@coll/strategy/internal';
+import { newestWhole, requireFolder } from '@coll/strategy/internal-node';
+import { broadcastState, describeState, requireSameStates } from '../send-state.js';
 import {
   misfitOf,
   type Progress,
@@ -12,9 +12,7 @@ import {
   type StateSnapshot,
   type TrainingState,
 } from '../training-state.js';
-import { checkpointFolders } from './checkpoint-folders.js';
-import { type Checkpoint, NotWhole, readCheckpoint } from './checkpoint-format.js';
-import { requireFolder } from './save-checkpoint.js';
+import { type Checkpoint, readCheckpoint } from './checkpoint-format.js';
 
 /** Which checkpoint is restored. */
 export interface RestoreCheckpointOptions {
@@ -109,16 +107,6 @@ export async function newestCheckpoint(
   folder: string,
   isWanted: (checkpoint: Checkpoint) => boolean = () => true,
 ): Promise<FoundCheckpoint | undefined> {
-  const given = path.resolve(folder);
-  const folders = /^checkpoint-\d+$/.test(path.basename(given)) ? [given] : await checkpointFolders(given);
-  for (const each of folders) {
-    try {
-      const checkpoint = await readCheckpoint(each);
-      if (isWanted(checkpoint)) return { ...checkpoint, folder: each };
-    } catch (error) {
-      if (!(error instanceof NotWhole)) throw error;
-      log('warn', `skipped the checkpoint ${each}, which is not whole: ${error.message}`);
-    }
-  }
-  return undefined;
+  const found = await newestWhole(folder, readCheckpoint, isWanted);
+  return found && { ...found.checkpoint, folder: found.folder };
 }

@@ -1,15 +1,20 @@
 import path from 'node:path';
-import { ValueError } from '@coll/core';
-import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
 import type { ReplicaContext } from '@coll/strategy';
-import { requireContext } from '@coll/strategy/internal';
+import { onReplica0, requireContext } from '@coll/strategy/internal';
+import {
+  checkpointFolders,
+  NotWhole,
+  removeCheckpointFolder,
+  requireFolder,
+  requireKeep,
+  writeCheckpointFolder,
+} from '@coll/strategy/internal-node';
 import { averageStatistics } from '../average-statistics.js';
 import { presentStepOf } from '../present-step.js';
-import { onReplica0 } from '../send-state.js';
 import { collectState, requireState, type TrainingState } from '../training-state.js';
-import { checkpointFolders, removeCheckpointFolder, writeCheckpointFolder } from './checkpoint-folders.js';
-import { type CheckpointNotes, checkpointFiles, NotWhole, readManifest } from './checkpoint-format.js';
+import { type CheckpointNotes, checkpointFiles, readManifest } from './checkpoint-format.js';
 import { filesOfModel } from './model-files.js';
 
 /** How a checkpoint is saved. */
@@ -133,17 +138,4 @@ async function isWithinEpoch(folder: string): Promise<boolean> {
     if (error instanceof NotWhole) return true;
     throw error;
   }
-}
-
-/** @throws ValueError unless `folder` is a path */
-export function requireFolder(folder: unknown, operation: string): asserts folder is string {
-  if (typeof folder === 'string' && folder !== '' && !folder.includes('\0')) return;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: folder must be a path, got ${quote(folder)}`);
-}
-
-/** @throws ValueError unless `keep` is a number of checkpoints */
-export function requireKeep(keep: unknown, operation: string): number {
-  if (keep === undefined) return 3;
-  if (Number.isSafeInteger(keep) && (keep as number) >= 1) return keep as number;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: keep must be a whole number from 1, got ${quote(keep)}`);
 }

@@ -43,6 +43,6 @@ describe('the reference', () => {
       ]),
     );
     expect(new Set(names).size).toBe(names.length);
-    expect(names.filter((name) => /[/](internal|register)$/.test(name))).toEqual([]);
+    expect(names.filter((name) => /[/](internal|internal-node|register)$/.test(name))).toEqual([]);
   });
 });
