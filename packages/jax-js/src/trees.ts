@@ -8,21 +8,24 @@ export interface Leaf {
   readonly value: unknown;
 }
 
+type IsLeaf = (node: unknown) => boolean;
+
 /**
  * The leaves of a tree, in an order that does not depend on the order of names in objects.
  * @param root the path of the tree itself
+ * @param isLeaf Default: all but lists and plain objects
  */
-export function leavesOf(tree: unknown, root: string, operation: string): Leaf[] {
+export function leavesOf(tree: unknown, root: string, operation: string, isLeaf: IsLeaf = isNoBranch): Leaf[] {
   const leaves: Leaf[] = [];
-  const around = new Set<object>();
+  const around = new Set<unknown>();
   const collect = (node: unknown, path: string): void => {
-    if (!isBranch(node)) {
+    if (isLeaf(node)) {
       leaves.push({ path: path || 'the tree', value: node });
       return;
     }
     if (around.has(node)) throw invalid(operation, `${path || 'the tree'} contains itself`);
     around.add(node);
-    for (const [name, child] of childrenOf(node)) collect(child, joined(path, name));
+    for (const [name, child] of childrenOf(node as object)) collect(child, joined(path, name));
     around.delete(node);
   };
   collect(tree, root);
@@ -30,14 +33,14 @@ export function leavesOf(tree: unknown, root: string, operation: string): Leaf[]
 }
 
 /** A tree of the same structure. `leaves` are in the order of `leavesOf`. */
-export function rebuilt<Tree>(tree: Tree, leaves: readonly unknown[]): Tree {
+export function rebuilt<Tree>(tree: Tree, leaves: readonly unknown[], isLeaf: IsLeaf = isNoBranch): Tree {
   const rest = leaves.values();
   const build = (node: unknown): unknown => {
-    if (!isBranch(node)) return rest.next().value;
-    if (Array.isArray(node)) return node.map(build);
+    if (isLeaf(node)) return rest.next().value;
+    const built = new Map(childrenOf(node as object).map(([name, child]) => [name, build(child)]));
+    if (Array.isArray(node)) return [...built.values()];
     // The object keeps the order of its own names, by which jax-js compares structures.
-    const built = new Map(childrenOf(node).map(([name, child]) => [name, build(child)]));
-    return Object.fromEntries(Object.keys(node).map((name) => [name, built.get(name)]));
+    return Object.fromEntries(Object.keys(node as object).map((name) => [name, built.get(name)]));
   };
   return build(tree) as Tree;
 }
@@ -50,11 +53,15 @@ function childrenOf(node: object): readonly (readonly [name: string | number, ch
 }
 
 /** As jax-js decides it, except that tensors of coll are leaves. */
-function isBranch(node: unknown): node is object {
-  if (Array.isArray(node)) return true;
-  return (
-    typeof node === 'object' && node !== null && node.constructor === Object && !isLikeArray(node) && !isTensor(node)
-  );
+function isNoBranch(node: unknown): boolean {
+  if (Array.isArray(node)) return false;
+  return typeof node !== 'object' || node?.constructor !== Object || isLikeArray(node) || isTensor(node);
+}
+
+/** Whether a part of a tree contains no array of jax-js, or is one. */
+export function isArrayOrWithout(node: unknown): boolean {
+  if (isLikeArray(node) || isNoBranch(node)) return true;
+  return !childrenOf(node as object).some(([, child]) => isLikeArray(child) || !isArrayOrWithout(child));
 }
 
 function joined(path: string, name: string | number): string {
