@@ -4,12 +4,15 @@ import * as forUsers from '@coll/core';
 import * as forAuthors from '@coll/core/plugin';
 import * as direct from '@coll/direct';
 import * as hierarchicalCopy from '@coll/hierarchical-copy';
+import * as jaxJs from '@coll/jax-js';
+import * as jaxJsOnNode from '@coll/jax-js/node';
 import * as multiWorker from '@coll/multi-worker';
 import * as reductionToOne from '@coll/reduction-to-one';
 import * as ring from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as tfjs from '@coll/tfjs';
 import * as tfjsOnNode from '@coll/tfjs/node';
+import { numpy as np } from '@jax-js/jax';
 
 /** A public function, constructor or method. */
 export interface PublicCall {
@@ -33,6 +36,7 @@ const packages: Readonly<Record<string, Exports>> = {
   core,
   direct,
   'hierarchical-copy': hierarchicalCopy,
+  'jax-js': { ...jaxJs, ...jaxJsOnNode },
   'multi-worker': multiWorker,
   'reduction-to-one': reductionToOne,
   ring,
@@ -140,6 +144,17 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'core: Communicator.runSync': () => [{ kind: 'all-reduce', op: 'sum' }, tensors(), tensors(), {}],
   'core: Registry.create': () => ['ring', {}, core.portableWorld(devices)],
   'core: Registry.register': () => [{ name: 'other', apiVersion: 1, module: 'other', priority: 1, create: () => 1 }],
+  ...Object.fromEntries(
+    ['pmean', 'psum', 'pmax', 'pmin', 'allGather', 'axisIndex', 'axisSize'].map((name) => [
+      `jax-js: ${name}`,
+      () => [strategy.getReplicaContext(), { w: np.ones([2]) }],
+    ]),
+  ),
+  'jax-js: broadcast': () => [strategy.getReplicaContext(), { w: np.ones([2]) }, 0],
+  'jax-js: batches': () => [strategy.getReplicaContext(), [new Float32Array(4)], { batchSize: 2, seed: 1 }],
+  'jax-js: dataParallel': () => [strategy.getReplicaContext(), () => [np.ones([]), {}], { samples: 4 }],
+  'jax-js: saveCheckpoint': () => [strategy.getReplicaContext(), '/no/such/folder', { epoch: 1 }, { keep: 1 }],
+  'jax-js: restoreCheckpoint': () => [strategy.getReplicaContext(), 'no-such-folder', { epoch: 1 }],
   'multi-worker: new MultiWorkerAllReduce': () => [
     ['/job:worker/task:0'],
     2,

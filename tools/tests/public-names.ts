@@ -9,7 +9,11 @@ export const faces: readonly string[] = ['packages', 'native']
   .flatMap((folder) =>
     readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name, 'src/index.ts')),
   )
-  .concat(['packages/core/src/plugin.ts', 'packages/tfjs/src/node/index.ts'].map((file) => path.join(root, file)))
+  .concat(
+    ['packages/core/src/plugin.ts', 'packages/tfjs/src/node/index.ts', 'packages/jax-js/src/node/index.ts'].map(
+      (file) => path.join(root, file),
+    ),
+  )
   .filter((file) => existsSync(file));
 
 /** The functions, classes and constants of an entry whose doc comment has no program as `@example`. */
