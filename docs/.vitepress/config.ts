@@ -87,6 +87,8 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
             runtimes: 'Runtimes',
             errors: 'Errors',
             'tensorflow-names': 'Names of TensorFlow',
+            'pytorch-names': 'Names of PyTorch',
+            'jax-names': 'Names of JAX',
           }),
           { text: 'API', link: '/reference/api/', collapsed: true, items: api },
         ],
