@@ -33,8 +33,8 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
       {
         text: 'Start',
         items: pages('start', {
-          tfjs: 'A TensorFlow.js script',
           'jax-js': 'A jax-js script',
+          tfjs: 'A TensorFlow.js script',
           'tensorflow-user': 'Coming from TensorFlow',
           'typed-arrays': 'Typed arrays',
           'plugin-author': 'Write an algorithm',
