@@ -70,11 +70,11 @@ export interface Batches<Data> {
  * const x = tensor(new Float32Array(10), { shape: [5, 2] });
  * const y = new Float32Array([0, 1, 2, 3, 4]);
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
+ * const rows = await strategy.run(async (replica) => {
  *   const train = await batches(replica, { x, y }, { batchSize: 4 });
- *   const parts = Array.from(train.epoch(0), (batch) => batch.y.js());
- *   console.log(JSON.stringify(parts)); // [[0,2],[4]], and [[1,3],[]] on replica 1
+ *   return JSON.stringify(Array.from(train.epoch(0), (batch) => batch.y.js()));
  * });
+ * console.log(strategy.experimentalLocalResults(rows)); // [ '[[0,2],[4]]', '[[1,3],[]]' ]
  * ```
  */
 export async function batches<Data extends object>(

@@ -40,10 +40,11 @@ export interface NamedArray extends Form {
  * import { numpy as np } from '@jax-js/jax';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
+ * const means = await strategy.run(async (replica) => {
  *   const { accuracy } = await pmean(replica, { accuracy: np.array([replica.replicaIdInSyncGroup]) });
- *   console.log(accuracy.js()); // [ 0.5 ]
+ *   return accuracy.js();
  * });
+ * console.log(strategy.experimentalLocalResults(means)); // [ [ 0.5 ], [ 0.5 ] ]
  * ```
  */
 export async function pmean<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
@@ -62,10 +63,11 @@ export async function pmean<Tree extends object>(context: Reducer, tree: Tree): 
  * import { numpy as np } from '@jax-js/jax';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
+ * const sums = await strategy.run(async (replica) => {
  *   const [ones] = await psum(replica, [np.ones([2], { dtype: np.int32 })]);
- *   console.log(ones?.js()); // [ 2, 2 ]
+ *   return ones?.js();
  * });
+ * console.log(strategy.experimentalLocalResults(sums)); // [ [ 2, 2 ], [ 2, 2 ] ]
  * ```
  */
 export async function psum<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
@@ -84,10 +86,10 @@ export async function psum<Tree extends object>(context: Reducer, tree: Tree): P
  * import { numpy as np } from '@jax-js/jax';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
- *   const largest = await pmax(replica, np.array([replica.replicaIdInSyncGroup, 7]));
- *   console.log(largest.js()); // [ 1, 7 ]
- * });
+ * const largest = await strategy.run(async (replica) =>
+ *   (await pmax(replica, np.array([replica.replicaIdInSyncGroup, 7]))).js(),
+ * );
+ * console.log(strategy.experimentalLocalResults(largest)); // [ [ 1, 7 ], [ 1, 7 ] ]
  * ```
  */
 export async function pmax<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
@@ -106,10 +108,10 @@ export async function pmax<Tree extends object>(context: Reducer, tree: Tree): P
  * import { numpy as np } from '@jax-js/jax';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
- *   const smallest = await pmin(replica, np.array([replica.replicaIdInSyncGroup, 7]));
- *   console.log(smallest.js()); // [ 0, 7 ]
- * });
+ * const smallest = await strategy.run(async (replica) =>
+ *   (await pmin(replica, np.array([replica.replicaIdInSyncGroup, 7]))).js(),
+ * );
+ * console.log(strategy.experimentalLocalResults(smallest)); // [ [ 0, 7 ], [ 0, 7 ] ]
  * ```
  */
 export async function pmin<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
@@ -128,10 +130,10 @@ export async function pmin<Tree extends object>(context: Reducer, tree: Tree): P
  * import { numpy as np } from '@jax-js/jax';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
- *   const all = await allGather(replica, np.array([replica.replicaIdInSyncGroup, 7]));
- *   console.log(all.js()); // [ [ 0, 7 ], [ 1, 7 ] ]
- * });
+ * const all = await strategy.run(async (replica) =>
+ *   (await allGather(replica, np.array([replica.replicaIdInSyncGroup, 7]))).js(),
+ * );
+ * console.log(strategy.experimentalLocalResults(all)[1]); // [ [ 0, 7 ], [ 1, 7 ] ]
  * ```
  */
 export async function allGather<Tree extends object>(
@@ -168,10 +170,11 @@ export async function allGather<Tree extends object>(
  * import { numpy as np } from '@jax-js/jax';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
- *   const params = await broadcast(replica, { w: np.array([replica.replicaIdInSyncGroup, 7]) });
- *   console.log(params.w.js()); // [ 0, 7 ]
+ * const params = await strategy.run(async (replica) => {
+ *   const { w } = await broadcast(replica, { w: np.array([replica.replicaIdInSyncGroup, 7]) });
+ *   return w.js();
  * });
+ * console.log(strategy.experimentalLocalResults(params)); // [ [ 0, 7 ], [ 0, 7 ] ]
  * ```
  */
 export async function broadcast<Tree extends object>(

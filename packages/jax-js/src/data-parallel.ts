@@ -58,11 +58,12 @@ const names = knownOptions<DataParallelOptions>('dataParallel', {
  *
  * const loss = (w: np.Array, x: np.Array) => x.mul(w).mean();
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * await strategy.run(async (replica) => {
+ * const results = await strategy.run(async (replica) => {
  *   const step = dataParallel(replica, jit(valueAndGrad(loss)));
  *   const [mean, gradient] = await step(np.array(3), np.array([2 * replica.replicaIdInSyncGroup, 4]));
- *   console.log(mean.js(), gradient.js()); // 7.5 2.5, of both replicas together
+ *   return [mean.js(), gradient.js()];
  * });
+ * console.log(strategy.experimentalLocalResults(results)); // [ [ 7.5, 2.5 ], [ 7.5, 2.5 ] ]
  * ```
  */
 export function dataParallel<Fn extends (...args: never[]) => unknown>(
