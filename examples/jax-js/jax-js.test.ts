@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { jit, numpy as np, tree, valueAndGrad } from '@jax-js/jax';
 import { expect, it } from 'vitest';
+import { points } from './data.ts';
+import { initialParams, loss } from './model.ts';
+import { sgd } from './optimizers.ts';
 
 const program = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url));
 const launcher = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
@@ -30,4 +34,17 @@ it('the script learns, and has the same figures in threads and in processes', as
       expect(share).toBeCloseTo(alone[epoch]?.[1] as number, 1);
     }
   }
+});
+
+it('plain gradient descent lowers the loss, too', () => {
+  const { x, y } = points().test;
+  const step = jit(valueAndGrad(loss));
+  let params = initialParams();
+  const losses: number[] = [];
+  for (let k = 0; k < 5; k++) {
+    const [value, gradients] = step(tree.ref(params), np.array(x).reshape([-1, 2]), np.array(y));
+    params = sgd(params, gradients);
+    losses.push(value.item());
+  }
+  expect(losses).toEqual([...losses].sort((a, b) => b - a));
 });
