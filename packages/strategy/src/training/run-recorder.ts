@@ -10,7 +10,15 @@ export const rowKinds = { step: 0, collective: 1, report: 2 } as const;
 export const rowWidth = 4;
 
 /** Methods that wait for the other replicas. */
-const collectives = ['allReduce', 'allReduceSync', 'allGather', 'broadcast', 'broadcastSync', 'mergeCall'] as const;
+const collectives = [
+  'allReduce',
+  'allReduceSync',
+  'allGather',
+  'allGatherSync',
+  'broadcast',
+  'broadcastSync',
+  'mergeCall',
+] as const satisfies readonly (keyof ReplicaContext)[];
 
 // Rows are sent together, because each message takes some microseconds.
 const mostRows = 256;
