@@ -96,9 +96,9 @@ async function install(
   const [, program] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(path.join(root, 'README.md'), 'utf8')) ?? [];
   writeFileSync(path.join(cwd, 'average.ts'), program as string);
   writeFileSync(path.join(cwd, 'processes.ts'), readFileSync(path.join(root, 'examples/processes.ts')));
-  const packages = ['core', 'strategy', 'ring', 'jax-js', 'processes', 'cli'].map((name) => `@coll/${name}`);
+  const packages = ['core', 'strategy', 'ring', 'processes', 'cli'].map((name) => `@coll/${name}`);
   return (
-    faultOf(await run(...installer.add, ...packages, '@jax-js/jax', 'tsx'), /./) ??
+    faultOf(await run(...installer.add, ...packages, 'tsx'), /./) ??
     faultOf(await run(...installer.exec, 'tsx', 'average.ts'), /1\.5, 3, 4\.5/) ??
     faultOf(await run(...installer.exec, 'coll', 'run', '-n', '2', 'processes.ts'), /^\[1\] rank 1 of 2: 1 2$/m) ?? {
       result: 'ok',
