@@ -38,15 +38,24 @@ export function requireArray(value: unknown, name: string, operation: string): a
 export function requireConcrete(value: unknown, name: string, operation: string): asserts value is JaxArray {
   if (isJaxArray(value)) return;
   if (!isLikeArray(value)) throw invalid(operation, `${name} must be an array of jax-js, got ${quote(value)}`);
-  if (typeof (value as JaxArray).data !== 'function')
-    throw invalid(
-      operation,
-      `${name} is being traced; call ${operation} outside of jit, grad and vmap, on the arrays that the traced function returns`,
-    );
+  if (isTraced(value)) throw traced(name, operation);
   throw invalid(
     operation,
     `${name} belongs to another copy of @jax-js/jax; install one version, and import it everywhere instead of require()`,
   );
+}
+
+/** Whether a value is a tracer, which jax-js passes to a function that it traces. */
+export function isTraced(value: unknown): boolean {
+  return isLikeArray(value) && !isJaxArray(value) && typeof (value as JaxArray).data !== 'function';
+}
+
+export function traced(name: string, operation: string): ValueError {
+  const cure =
+    operation === 'dataParallel'
+      ? 'wrap the traced function in it, as dataParallel(context, jit(valueAndGrad(loss))) does'
+      : `call ${operation} outside of jit, grad and vmap, on the arrays that the traced function returns`;
+  return invalid(operation, `${name} is being traced; ${cure}`);
 }
 
 /** jax-js names `Float16Array` whenever it reads these dtypes, also where a runtime lacks it. */

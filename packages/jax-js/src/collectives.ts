@@ -13,7 +13,7 @@ import {
   requireFloating,
 } from './arrays.js';
 import { requireSameTrees } from './same-trees.js';
-import { leavesOf, rebuilt } from './trees.js';
+import { leavesOf, rebuilt, requireUntraced } from './trees.js';
 
 type Reducer = ReplicaInfo & AsyncReducer;
 
@@ -30,7 +30,8 @@ export interface NamedArray extends Form {
  * Like functions of jax-js, it consumes the arrays that it is given, and the caller owns the result. `tree.ref(values)`
  * keeps them. Arrays are not consumed if the call is refused.
  * @param tree a float array, or nested lists and plain objects of them
- * @throws ValueError for arrays of integers or bools, which have no mean, and for values that are no arrays;
+ * @throws ValueError at once for arrays that are being traced; ValueError for arrays of integers or bools, which have no
+ * mean, and for values that are no arrays;
  * InvalidArgumentError, the same on all replicas, if their trees differ
  *
  * @example
@@ -47,7 +48,8 @@ export interface NamedArray extends Form {
  * console.log(strategy.experimentalLocalResults(means)); // [ [ 0.5 ], [ 0.5 ] ]
  * ```
  */
-export async function pmean<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+export function pmean<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+  requireUntraced(tree, 'pmean');
   return reduced('mean', 'pmean', context, tree);
 }
 
@@ -70,7 +72,8 @@ export async function pmean<Tree extends object>(context: Reducer, tree: Tree): 
  * console.log(strategy.experimentalLocalResults(sums)); // [ [ 2, 2 ], [ 2, 2 ] ]
  * ```
  */
-export async function psum<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+export function psum<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+  requireUntraced(tree, 'psum');
   return reduced('sum', 'psum', context, tree);
 }
 
@@ -92,7 +95,8 @@ export async function psum<Tree extends object>(context: Reducer, tree: Tree): P
  * console.log(strategy.experimentalLocalResults(largest)); // [ [ 1, 7 ], [ 1, 7 ] ]
  * ```
  */
-export async function pmax<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+export function pmax<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+  requireUntraced(tree, 'pmax');
   return reduced('max', 'pmax', context, tree);
 }
 
@@ -114,7 +118,8 @@ export async function pmax<Tree extends object>(context: Reducer, tree: Tree): P
  * console.log(strategy.experimentalLocalResults(smallest)); // [ [ 0, 7 ], [ 0, 7 ] ]
  * ```
  */
-export async function pmin<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+export function pmin<Tree extends object>(context: Reducer, tree: Tree): Promise<Tree> {
+  requireUntraced(tree, 'pmin');
   return reduced('min', 'pmin', context, tree);
 }
 
@@ -136,25 +141,12 @@ export async function pmin<Tree extends object>(context: Reducer, tree: Tree): P
  * console.log(strategy.experimentalLocalResults(all)[1]); // [ [ 0, 7 ], [ 1, 7 ] ]
  * ```
  */
-export async function allGather<Tree extends object>(
+export function allGather<Tree extends object>(
   context: Reducer & Pick<ReplicaContext, 'allGather'>,
   tree: Tree,
 ): Promise<Tree> {
-  const operation = 'allGather';
-  requireContext(context, 'allGather', operation);
-  const arrays = arraysOf(tree, operation);
-  const { numReplicasInSync: replicas } = context;
-  await agree(operation, arrays, context);
-  const elements = await elementsOf(arrays);
-  const values = elements.map((each, index) => carried(each, dtypeAt(arrays, index)));
-  const gathered =
-    replicas === 1 || values.length === 0 ? elements : dataOf(await context.allGather(values, 0), arrays);
-  return rebuilt(
-    tree,
-    arrays.map(({ dtype, shape, array }, index) => {
-      return arrayOf(gathered[index] as Elements, { dtype, shape: [replicas, ...shape] }, array.device);
-    }),
-  );
+  requireUntraced(tree, 'allGather');
+  return gathered(context, tree);
 }
 
 /**
@@ -177,24 +169,13 @@ export async function allGather<Tree extends object>(
  * console.log(strategy.experimentalLocalResults(params)); // [ [ 0, 7 ], [ 0, 7 ] ]
  * ```
  */
-export async function broadcast<Tree extends object>(
+export function broadcast<Tree extends object>(
   context: Reducer & Pick<ReplicaContext, 'broadcast'>,
   tree: Tree,
   root = 0,
 ): Promise<Tree> {
-  const operation = 'broadcast';
-  requireContext(context, 'broadcast', operation);
-  const arrays = arraysOf(tree, operation);
-  const { numReplicasInSync: replicas, replicaIdInSyncGroup: id } = context;
-  if (!Number.isInteger(root) || root < 0 || root >= replicas)
-    throw invalid(operation, `root must be the number of a replica, 0 to ${replicas - 1}, got ${String(root)}`);
-  await agree(`${operation} from replica ${root}`, arrays, context);
-  if (replicas === 1 || arrays.length === 0) return tree;
-  // The root keeps its arrays.
-  const elements = await elementsOf(arrays.map((each) => (id === root ? { ...each, array: each.array.ref } : each)));
-  const values = elements.map((each, index) => carried(each, dtypeAt(arrays, index)));
-  await context.broadcast(values, root, { into: values });
-  return id === root ? tree : withElements(tree, arrays, elements);
+  requireUntraced(tree, 'broadcast');
+  return copied(context, tree, root);
 }
 
 /**
@@ -231,6 +212,43 @@ export function axisIndex(context: Reducer): number {
 export function axisSize(context: Reducer): number {
   requireContext(context, 'allReduce', 'axisSize');
   return context.numReplicasInSync;
+}
+
+async function gathered<Tree>(context: Reducer & Pick<ReplicaContext, 'allGather'>, tree: Tree): Promise<Tree> {
+  const operation = 'allGather';
+  requireContext(context, 'allGather', operation);
+  const arrays = arraysOf(tree, operation);
+  const { numReplicasInSync: replicas } = context;
+  await agree(operation, arrays, context);
+  const elements = await elementsOf(arrays);
+  const values = elements.map((each, index) => carried(each, dtypeAt(arrays, index)));
+  const joined = replicas === 1 || values.length === 0 ? elements : dataOf(await context.allGather(values, 0), arrays);
+  return rebuilt(
+    tree,
+    arrays.map(({ dtype, shape, array }, index) => {
+      return arrayOf(joined[index] as Elements, { dtype, shape: [replicas, ...shape] }, array.device);
+    }),
+  );
+}
+
+async function copied<Tree>(
+  context: Reducer & Pick<ReplicaContext, 'broadcast'>,
+  tree: Tree,
+  root: number,
+): Promise<Tree> {
+  const operation = 'broadcast';
+  requireContext(context, 'broadcast', operation);
+  const arrays = arraysOf(tree, operation);
+  const { numReplicasInSync: replicas, replicaIdInSyncGroup: id } = context;
+  if (!Number.isInteger(root) || root < 0 || root >= replicas)
+    throw invalid(operation, `root must be the number of a replica, 0 to ${replicas - 1}, got ${String(root)}`);
+  await agree(`${operation} from replica ${root}`, arrays, context);
+  if (replicas === 1 || arrays.length === 0) return tree;
+  // The root keeps its arrays.
+  const elements = await elementsOf(arrays.map((each) => (id === root ? { ...each, array: each.array.ref } : each)));
+  const values = elements.map((each, index) => carried(each, dtypeAt(arrays, index)));
+  await context.broadcast(values, root, { into: values });
+  return id === root ? tree : withElements(tree, arrays, elements);
 }
 
 async function reduced<Tree>(

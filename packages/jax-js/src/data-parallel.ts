@@ -4,6 +4,7 @@ import type { GradientOptions } from '@coll/strategy';
 import { type AsyncReducer, type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import { type AnyFunction, DataParallelStep, type StepOptions } from './data-parallel-step.js';
 import type { OnDifference } from './step-guard.js';
+import { requireUntraced } from './trees.js';
 
 /** How `dataParallel` averages, and what it compares. */
 export interface DataParallelOptions<Args extends readonly unknown[] = never> extends GradientOptions {
@@ -83,7 +84,10 @@ export function dataParallel<Fn extends (...args: never[]) => unknown>(
     throw new ValueError('ERR_COLL_VALUE', `${operation}: ${message}`);
   }
   const step = new DataParallelStep(fn as unknown as AnyFunction, context, given as StepOptions);
-  return (...args) => step.call(args) as Promise<ReturnType<Fn>>;
+  return (...args) => {
+    requireUntraced(args, operation, 'arguments');
+    return step.call(args) as Promise<ReturnType<Fn>>;
+  };
 }
 
 function requireOneOf(value: unknown, name: string, known: readonly string[]): void {

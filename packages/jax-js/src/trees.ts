@@ -1,6 +1,6 @@
 import { isTensor } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { invalid, isLikeArray } from './arrays.js';
+import { invalid, isLikeArray, isTraced, traced } from './arrays.js';
 
 /** A leaf of a tree, and how to find it there, such as `layers[0].w`. */
 export interface Leaf {
@@ -62,6 +62,23 @@ function isNoBranch(node: unknown): boolean {
 export function isArrayOrWithout(node: unknown): boolean {
   if (isLikeArray(node) || isNoBranch(node)) return true;
   return !childrenOf(node as object).some(([, child]) => isLikeArray(child) || !isArrayOrWithout(child));
+}
+
+/**
+ * Refuses tracers at once. A rejected promise would not be seen: the function that is traced fails on the promise first.
+ * @throws ValueError if a leaf is being traced
+ */
+export function requireUntraced(tree: unknown, operation: string, root = ''): void {
+  const found = tracedLeafOf(tree, operation, root);
+  if (found) throw traced(found.path, operation);
+}
+
+function tracedLeafOf(tree: unknown, operation: string, root: string): Leaf | undefined {
+  try {
+    return leavesOf(tree, root, operation).find(({ value }) => isTraced(value));
+  } catch {
+    return undefined; // The call itself rejects with what is wrong.
+  }
 }
 
 function joined(path: string, name: string | number): string {
