@@ -61,7 +61,7 @@ describe('the verdict', () => {
       'blames other programs first',
       [run(1, 100), run(2, 90, { foreign: 0.6, shares: waiting })],
       2,
-      'more than 1 replica do not pay: other programs used 60 % of the cores meanwhile',
+      'whether more than 1 replica pay is not known: other programs used 60 % of the cores meanwhile',
     ],
     [
       'blames what does not shrink with the batch',

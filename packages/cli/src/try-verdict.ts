@@ -71,6 +71,8 @@ function verdictOf({ rows, fastest, noGain, why, cores }: Findings): string {
   const base = replicasText(first.replicas);
   if (rows.length === 1)
     return `only ${base} ran, so there is nothing to compare; this machine has ${coresText(cores)}`;
+  const isDisturbed = noGain !== undefined && noGain.foreign > notable;
+  if (fastest === first && isDisturbed) return `whether more than ${base} pay is not known: ${why}`;
   if (fastest === first) return `more than ${base} do not pay: ${why}`;
   const speedUp = `${replicasText(fastest.replicas)} are fastest, ${fastest.speedUp.toFixed(2)} times as fast as ${base}`;
   if (noGain === rows[1]) return `more than ${base} hardly pay: ${speedUp}; ${why}`;
