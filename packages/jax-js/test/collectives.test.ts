@@ -217,13 +217,13 @@ describe('trees that cannot be exchanged', () => {
         );
       };
       // A traced function would fail on the promise before anybody saw that it is rejected.
-      const tracing = (x: np.Array) => pmean(context, { g: x }) as never;
+      const tracing = (x: np.Array): np.Array => pmean(context, { g: x }) as never;
       const traced = /pmean: g is being traced; call pmean outside of jit, grad and vmap, /;
       expect(() => jit(tracing)(np.array([1, 2]))).toThrow(traced);
       expect(() => grad(tracing)(np.array([1, 2]))).toThrow(traced);
       expect(() => vmap(tracing)(np.array([[1, 2]]))).toThrow(traced);
       const step = dataParallel(context, (x: np.Array) => [x.ref.sum(), x]);
-      expect(() => jit(step as never)(np.array([1, 2]))).toThrow(
+      expect(() => jit((x: np.Array): np.Array => step(x) as never)(np.array([1, 2]))).toThrow(
         'dataParallel: arguments[0] is being traced; wrap the traced function in it, as dataParallel(context, jit(valueAndGrad(loss))) does',
       );
       catching([0.5]);
