@@ -1,4 +1,5 @@
 import type { Tensor } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { type AsyncReducer, exchange, type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import {
@@ -241,7 +242,7 @@ async function copied<Tree>(
   const arrays = arraysOf(tree, operation);
   const { numReplicasInSync: replicas, replicaIdInSyncGroup: id } = context;
   if (!Number.isInteger(root) || root < 0 || root >= replicas)
-    throw invalid(operation, `root must be the number of a replica, 0 to ${replicas - 1}, got ${String(root)}`);
+    throw invalid(operation, `root must be the number of a replica, 0 to ${replicas - 1}, got ${quote(root)}`);
   await agree(`${operation} from replica ${root}`, arrays, context);
   if (replicas === 1 || arrays.length === 0) return tree;
   // The root keeps its arrays.

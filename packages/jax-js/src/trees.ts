@@ -10,6 +10,8 @@ export interface Leaf {
 
 type IsLeaf = (node: unknown) => boolean;
 
+const deepest = 100;
+
 /**
  * The leaves of a tree, in an order that does not depend on the order of names in objects.
  * @param root the path of the tree itself
@@ -24,6 +26,7 @@ export function leavesOf(tree: unknown, root: string, operation: string, isLeaf:
       return;
     }
     if (around.has(node)) throw invalid(operation, `${path || 'the tree'} contains itself`);
+    if (around.size === deepest) throw invalid(operation, `a tree must be at most ${deepest} levels deep`);
     around.add(node);
     for (const [name, child] of childrenOf(node as object)) collect(child, joined(path, name));
     around.delete(node);

@@ -231,6 +231,9 @@ describe('trees that cannot be exchanged', () => {
       const circle: unknown[] = [];
       circle.push(circle);
       catching({ circle });
+      let deep: unknown[] = [];
+      for (let level = 0; level < 200; level++) deep = [deep];
+      catching(deep);
       const { array } = np;
       const foreign = array([1]);
       catching({ w: { dtype: 'float32', shape: [1], ref: foreign, data: () => foreign.data() } });
@@ -238,6 +241,7 @@ describe('trees that cannot be exchanged', () => {
         'pmean: [0] must be an array of jax-js, got 0.5',
         expect.stringMatching(/^pmean: w must be an array of jax-js, got Float32Array/),
         'pmean: circle[0] contains itself',
+        'pmean: a tree must be at most 100 levels deep',
         expect.stringMatching(/^pmean: w belongs to another copy of @jax-js\/jax; install one version, /),
       ]);
     });
