@@ -1,5 +1,5 @@
 import { setLogSink } from '@coll/core';
-import { MirroredStrategy } from '@coll/strategy';
+import { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 const module = new URL('./fixtures/late-replica.mjs', import.meta.url);
@@ -36,6 +36,22 @@ describe.each(['native', 'js'] as const)('threads of a strategy with the engine 
     expect(strategy.experimentalLocalResults(await run)).toEqual([3, 3, 3]);
     expect(lines).toContain('warn: no longer stalled: all replicas have resumed');
   });
+});
+
+it.each([
+  ['MirroredStrategy', 0, MirroredStrategy, '1, 2'],
+  ['MultiWorkerMirroredStrategy', 0, MultiWorkerMirroredStrategy, '1, 2'],
+  ['MultiWorkerMirroredStrategy', 2, MultiWorkerMirroredStrategy, '0, 1'],
+] as const)('threads of a %s log that replica %i is late', async (_, late, Kind, waiting) => {
+  await using strategy = new Kind({ devices });
+  const flag = new Int32Array(new SharedArrayBuffer(4));
+  const run = strategy.run(module, { args: ['allReduceSync', flag, late] });
+  const stalled = `warn: stalled: replicas ${waiting} in all-reduce sum for `;
+  const logged = () => lines.find((line) => line.startsWith(stalled));
+  await expect.poll(logged, { timeout: 60_000, interval: 20 }).toContain(`, replica ${late} has not arrived`);
+  Atomics.store(flag, 0, 1);
+  Atomics.notify(flag, 0);
+  expect(strategy.experimentalLocalResults(await run)).toEqual([3, 3, 3]);
 });
 
 it('an invalid COLL_STALL_SECONDS fails a run of a module before it begins', async () => {

@@ -1,15 +1,12 @@
 import { AbortedError, CollError, DeadlineExceededError, RuntimeError, ValueError } from '@coll/core';
 import { ring } from '@coll/ring';
-import { MirroredStrategy } from '@coll/strategy';
+import { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
 import { expectNoUnhandledRejections } from './no-unhandled-rejections.js';
+import { cpu } from './strategies.js';
 
 const module = new URL('./fixtures/failing.mjs', import.meta.url);
-const strategyOf = (replicas: number) =>
-  new MirroredStrategy({
-    devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`),
-    crossDeviceOps: ring,
-  });
+const strategyOf = (replicas: number) => new MirroredStrategy({ devices: cpu(replicas), crossDeviceOps: ring });
 
 expectNoUnhandledRejections();
 
@@ -108,16 +105,28 @@ describe('a thread that ends', () => {
     });
   });
 
-  it('while others wait in a collective is an error', async () => {
-    const error = await failureOf(2, 'leaveEarly', ['allReduceSync']);
-    expect(error).toBeInstanceOf(RuntimeError);
-    expect(error).toMatchObject({
-      code: 'ERR_COLL_MERGE',
-      rank: 1,
-      message: expect.stringMatching(
-        /^replica 1: replicas made different numbers of collectives: replica 1 has ended after 2 while another replica waits in collective 3 of the run: replica 1 has ended, replica 0 waits in all-reduce sum of 1 float64 elements: unequal numbers of batches/,
-      ),
-      cause: expect.objectContaining({ code: 'ERR_COLL_MISMATCH' }),
+  describe.each(Object.entries({ MirroredStrategy, MultiWorkerMirroredStrategy }))('of a %s', (_, Kind) => {
+    it.each([
+      [0, 2, 'allReduceSync'],
+      [1, 2, 'allReduceSync'],
+      [0, 2, 'allReduce'],
+      [1, 2, 'allReduce'],
+      [0, 3, 'allReduceSync'],
+      [2, 3, 'allReduce'],
+    ])('while others wait in a collective is an error: replica %i of %i, %s', async (leaving, replicas, wait) => {
+      await using strategy = new Kind({ devices: cpu(replicas) });
+      const run = strategy.run(module, { exportName: 'leaveEarly', args: [wait, leaving] });
+      const others = [...cpu(replicas).keys()].filter((replica) => replica !== leaving);
+      const waits = others.map((replica) => `replica ${replica} waits in all-reduce sum of 1 float64 elements`);
+      const text = `replica ${leaving}: replicas made different numbers of collectives: replica ${leaving} has ended after 2 while another replica waits in collective 3 of the run: replica ${leaving} has ended, ${waits.join(', ')}: unequal numbers of batches`;
+      const error = await run.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(RuntimeError);
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_MERGE',
+        rank: leaving,
+        message: expect.stringContaining(text),
+        cause: expect.objectContaining({ code: 'ERR_COLL_MISMATCH' }),
+      });
     });
   });
 

@@ -25,9 +25,10 @@ export interface Step {
   readonly argsOf: (replica: number) => readonly unknown[];
   readonly options: RunOptions & RecordedRun;
   /**
-   * The replicas of other workers, which fail together with this worker's replicas. Default: none.
+   * The replicas of other workers, which fail together with this worker's replicas. Default: none;
+   * only then does this thread ask replicas that have ended to leave, and report all that wait.
    */
-  readonly others?: OtherReplicas;
+  readonly others?: OtherReplicas | undefined;
 }
 
 /** The replicas of other workers, as seen by this worker. */

@@ -235,10 +235,11 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     if (typeof replica === 'function') requireNoThreads(options);
     else this.#requireThreads(replica);
     await this.ready();
+    const others = this.#info.workers > 1 ? this.#collectives : undefined;
     try {
       const results = await (typeof replica === 'function'
         ? runLocalReplicas({ strategy: this, fn: replica, argsOf, options })
-        : this.#runThreads({ module: replica, argsOf, options, others: this.#collectives }));
+        : this.#runThreads({ module: replica, argsOf, options, others }));
       return regroup(results as Structure<unknown>[], { wrapNumbers: true });
     } catch (error) {
       // Without this, the other workers would wait for this one, now or in a later call.
