@@ -1,8 +1,10 @@
 import { RuntimeError } from '@coll/core';
+import type { ReplicaContext } from '@coll/strategy';
 import {
   type AsyncReducer,
   type Exchange,
   exchange,
+  exchangeSync,
   type GradientOptions,
   hashOfBits,
   metered,
@@ -20,6 +22,9 @@ import { type StepResult, stepResultOf, withMeans } from './step-result.js';
 import { leavesOf } from './trees.js';
 
 const operation = 'dataParallel';
+
+/** The context of a replica, as far as steps need it. */
+export type StepContext = ReplicaInfo & AsyncReducer & Pick<ReplicaContext, 'allReduceSync' | 'canBlock'>;
 
 export type AnyFunction = (...args: readonly unknown[]) => unknown;
 
@@ -57,7 +62,7 @@ const underWay = new WeakSet<ReplicaInfo>();
 /** The steps of one data-parallel function on one replica. */
 export class DataParallelStep {
   readonly #fn: AnyFunction;
-  readonly #context: ReplicaInfo & AsyncReducer;
+  readonly #context: StepContext;
   readonly #options: StepOptions;
   readonly #averaging: GradientOptions;
   readonly #guard: StepGuard;
@@ -65,7 +70,7 @@ export class DataParallelStep {
   #plan: Plan | undefined;
   #samples = 0;
 
-  constructor(fn: AnyFunction, context: ReplicaInfo & AsyncReducer, options: StepOptions) {
+  constructor(fn: AnyFunction, context: StepContext, options: StepOptions) {
     this.#fn = fn;
     this.#context = context;
     this.#options = options;
@@ -109,7 +114,10 @@ export class DataParallelStep {
     if (!this.#plan) await exchange(this.#agree(result, samples), this.#context, this.#agreeing);
     const elements = result ? await elementsOf(result.averaged) : [];
     const own = { result, elements, samples, prints };
-    const means = await exchange(this.#means(own), this.#context, this.#averaging);
+    // Blocking made the training example up to a tenth faster than waking up for the result.
+    const means = this.#context.canBlock
+      ? exchangeSync(this.#means(own), this.#context, this.#averaging)
+      : await exchange(this.#means(own), this.#context, this.#averaging);
     return withMeans(result ?? (this.#plan as Plan).result, means, result === undefined);
   }
 

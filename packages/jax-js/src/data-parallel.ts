@@ -1,8 +1,8 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { GradientOptions } from '@coll/strategy';
-import { type AsyncReducer, type ReplicaInfo, requireContext } from '@coll/strategy/internal';
-import { type AnyFunction, DataParallelStep, type StepOptions } from './data-parallel-step.js';
+import { requireContext } from '@coll/strategy/internal';
+import { type AnyFunction, DataParallelStep, type StepContext, type StepOptions } from './data-parallel-step.js';
 import type { OnDifference } from './step-guard.js';
 import { requireUntraced } from './trees.js';
 
@@ -37,7 +37,8 @@ const names = knownOptions<DataParallelOptions>('dataParallel', {
  * Makes a function that computes loss and gradients on this replica's samples, and returns their means over all replicas:
  * those of the whole batch, with the same bits on all replicas. `fn` is `jit(valueAndGrad(loss))`, with or without
  * `hasAux`. The result takes the same arguments and resolves to the same structure. All replicas call it equally often,
- * each with its part of the batch, and await each call before the next one. A step takes one all-reduce.
+ * each with its part of the batch, and await each call before the next one. A step takes one all-reduce, which blocks the
+ * thread of a replica that has it to itself.
  *
  * As in jax-js, each call consumes the arrays among its arguments, and the caller owns the result.
  *
@@ -68,7 +69,7 @@ const names = knownOptions<DataParallelOptions>('dataParallel', {
  * ```
  */
 export function dataParallel<Fn extends (...args: never[]) => unknown>(
-  context: ReplicaInfo & AsyncReducer,
+  context: StepContext,
   fn: Fn,
   options?: DataParallelOptions<Parameters<Fn>>,
 ): (...args: Parameters<Fn>) => Promise<ReturnType<Fn>> {
