@@ -4,8 +4,8 @@ import type { ReplicaContext } from '@coll/strategy';
 import { attempt, weightCount } from './pole.ts';
 import { addNoise } from './random.ts';
 
-const population = 512;
-const parents = 64;
+const population = 2048;
+const parents = 256;
 
 export interface Search {
   readonly generations: number;
@@ -32,6 +32,8 @@ export function replica(context: ReplicaContext, seed: number, mostGenerations: 
   let generations = 0;
   let spread = 2;
   let evaluating = 0;
+  // All replicas have started.
+  context.allGatherSync(own, 0);
   const start = performance.now();
   while (generations < mostGenerations && attempt(center).standing < 3) {
     const seeds = (seed * mostGenerations + generations) * population;
