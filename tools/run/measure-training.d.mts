@@ -1,0 +1,2 @@
+export function measureTraining(): Promise<void>;
+export function withTable(text: string, table: string): string;

@@ -1,0 +1,1 @@
+export function trainingTable(rows: readonly object[]): string;
