@@ -71,7 +71,7 @@ console.log(available ? 'available' : reason);
 const withoutNode: ts.CompilerOptions = {
   types: [],
   // The declarations of jax-js name Float16Array.
-  lib: ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts', 'lib.esnext.float16.d.ts', 'lib.dom.d.ts'],
+  lib: ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts', 'lib.es2025.float16.d.ts', 'lib.dom.d.ts'],
 };
 
 describe('the packages as published', () => {
