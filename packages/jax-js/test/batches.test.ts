@@ -1,10 +1,11 @@
-import { type CollError, tensor } from '@coll/core';
+import { tensor } from '@coll/core';
 import { direct } from '@coll/direct';
 import { batches } from '@coll/jax-js';
 import { MirroredStrategy, type ReplicaContext } from '@coll/strategy';
 import { numpy as np } from '@jax-js/jax';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { resultsOf } from './fixtures/results-of.ts';
 
 const strategyOf = (replicas: number) =>
   new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, id) => `cpu:${id}`), crossDeviceOps: direct });
@@ -12,17 +13,7 @@ const strategyOf = (replicas: number) =>
 /** What each replica returns, or the error that it gets. */
 async function onEach<Result>(replicas: number, replica: (context: ReplicaContext, id: number) => Promise<Result>) {
   await using strategy = strategyOf(replicas);
-  const results: (Result | string)[] = [];
-  await strategy.run(async (context) => {
-    const id = context.replicaIdInSyncGroup;
-    try {
-      results[id] = await replica(context, id);
-    } catch (error) {
-      const { code, message } = error as CollError;
-      results[id] = `${code} ${message}`;
-    }
-  });
-  return results;
+  return await resultsOf(strategy, replica);
 }
 
 const counting = (rows: number) => Float32Array.from({ length: rows }, (_, row) => row);

@@ -1,12 +1,13 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type CollError, setLogSink } from '@coll/core';
+import { setLogSink } from '@coll/core';
 import { direct } from '@coll/direct';
 import { restoreCheckpoint, saveCheckpoint } from '@coll/jax-js/node';
 import { MirroredStrategy, type ReplicaContext } from '@coll/strategy';
 import { numpy as np, tree } from '@jax-js/jax';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { memoryFolder } from '../../strategy/test/memory-folder.ts';
+import { both, resultsOf } from './fixtures/results-of.ts';
 
 const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });
 afterAll(() => strategy.close());
@@ -20,21 +21,8 @@ afterEach(async () => {
 });
 
 /** What each of two replicas returns, or the error that it gets. */
-async function onBoth<Result>(replica: (context: ReplicaContext, id: number) => Promise<Result>) {
-  const results: (Result | string)[] = [];
-  await strategy.run(async (context) => {
-    const id = context.replicaIdInSyncGroup;
-    try {
-      results[id] = await replica(context, id);
-    } catch (error) {
-      const { code, message } = error as CollError;
-      results[id] = `${code} ${message}`;
-    }
-  });
-  return results;
-}
-
-const both = <Value>(value: Value) => [value, value];
+const onBoth = <Result>(replica: (context: ReplicaContext, id: number) => Promise<Result>) =>
+  resultsOf(strategy, replica);
 
 /** A state of a training, whose arrays hold numbers around `value`. */
 const stateOf = (value: number) => ({

@@ -1,37 +1,24 @@
-import type { CollError } from '@coll/core';
 import { direct } from '@coll/direct';
 import { allGather, axisIndex, axisSize, broadcast, dataParallel, pmax, pmean, pmin, psum } from '@coll/jax-js';
 import { MirroredStrategy, type ReplicaContext } from '@coll/strategy';
 import { grad, jit, numpy as np, vmap } from '@jax-js/jax';
 import { afterAll, describe, expect, it } from 'vitest';
+import { both, resultsOf } from './fixtures/results-of.ts';
 
 const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });
 const single = new MirroredStrategy({ devices: ['cpu:0'], crossDeviceOps: direct });
 afterAll(() => Promise.all([strategy.close(), single.close()]));
 
-/** What each of two replicas returns. */
-async function onBoth<Result>(replica: (context: ReplicaContext, id: number) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  await strategy.run(async (context) => {
-    const id = context.replicaIdInSyncGroup;
-    results[id] = await replica(context, id);
-  });
-  return results;
-}
+/** What each of two replicas returns, or the error that it gets. */
+const onBoth = <Result>(replica: (context: ReplicaContext, id: number) => Promise<Result>) =>
+  resultsOf(strategy, replica);
 
 /** The errors of both replicas. */
-const errorsOf = (replica: (context: ReplicaContext, id: number) => Promise<unknown>): Promise<string[]> =>
+const errorsOf = (replica: (context: ReplicaContext, id: number) => Promise<unknown>) =>
   onBoth(async (context, id) => {
-    try {
-      await replica(context, id);
-    } catch (error) {
-      const { code, message } = error as CollError;
-      return `${code} ${message}`;
-    }
+    await replica(context, id);
     return 'went through';
   });
-
-const both = <Value>(value: Value) => [value, value];
 
 describe('collectives on trees', () => {
   const treeOf = (id: number) => ({

@@ -1,9 +1,10 @@
-import { type CollError, setLogSink } from '@coll/core';
+import { setLogSink } from '@coll/core';
 import { direct } from '@coll/direct';
 import { broadcast, type DataParallelOptions, dataParallel } from '@coll/jax-js';
 import { MirroredStrategy, type ReplicaContext } from '@coll/strategy';
 import { jit, numpy as np, tree, valueAndGrad } from '@jax-js/jax';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { both, resultsOf } from './fixtures/results-of.ts';
 
 const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });
 const single = new MirroredStrategy({ devices: ['cpu:0'], crossDeviceOps: direct });
@@ -11,21 +12,8 @@ afterAll(() => Promise.all([strategy.close(), single.close()]));
 afterEach(() => setLogSink());
 
 /** What each of two replicas returns, or the error that it gets. */
-async function onBoth<Result>(replica: (context: ReplicaContext, id: number) => Promise<Result>) {
-  const results: (Result | string)[] = [];
-  await strategy.run(async (context) => {
-    const id = context.replicaIdInSyncGroup;
-    try {
-      results[id] = await replica(context, id);
-    } catch (error) {
-      const { code, message } = error as CollError;
-      results[id] = `${code} ${message}`;
-    }
-  });
-  return results;
-}
-
-const both = <Value>(value: Value) => [value, value];
+const onBoth = <Result>(replica: (context: ReplicaContext, id: number) => Promise<Result>) =>
+  resultsOf(strategy, replica);
 
 type Params = { w: np.Array };
 
