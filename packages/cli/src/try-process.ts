@@ -36,6 +36,7 @@ export class TryProcess implements Interruptible {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#exited = once(this.#child, 'exit');
+    // `#outcomeOf` reports it.
     this.#exited.catch(() => {});
     this.outcome = this.#outcomeOf(run);
   }
@@ -65,6 +66,7 @@ export class TryProcess implements Interruptible {
     });
     try {
       this.#child.send(run, () => {});
+      // It rejects as `#exited` does, if the process cannot be started.
       const told = once(this.#child, 'message').catch(() => {});
       await Promise.race([this.#exited, told]);
       await Promise.race([this.#exited, seconds(graceSeconds)]);

@@ -11,7 +11,7 @@ import type { RunOutcome, RunResult, TriedRun } from './try-outcome.js';
 const lookMillis = 50;
 /** The part of the time that is not measured, as in `RunRecords`. */
 const warmUp = 1 / 5;
-/** Slow programs run for longer, until they have made so many steps after those that are not measured. */
+/** A slow program runs for longer, until it has made this many measured steps. */
 const leastSteps = 3;
 
 process.once('disconnect', endOwnGroup);
@@ -50,6 +50,7 @@ async function resultOf({ module, args, replicas, seconds, timeoutSeconds }: Tri
   const usage = clock.usage();
   const memoryBytes = 1024 * process.resourceUsage().maxRSS;
   end.abort();
+  // What the run made before the abort is measured already, and the abort is what it rejects with.
   await returned.catch(() => {});
   if (!figures) throw tooFewSteps(records, endedEarly, timeoutSeconds);
   return { replicas, ...figures, ...usage, memoryBytes, endedEarly };
@@ -149,4 +150,4 @@ function textOf(error: unknown): string {
 
 const isProgram = /exports no function called|Mixing different strategies/;
 const aboutPrograms =
-  "coll try runs a replica module, which exports the function of a replica, as strategy.run(new URL('./replica.js', import.meta.url)) does; a program that makes a strategy is none";
+  'pass the module of the replica function, the one whose URL strategy.run gets, instead of the program that makes a strategy';

@@ -103,7 +103,9 @@ describe.concurrent('coll try', () => {
   it('names strategy.run if the module is a program that makes a strategy', async () => {
     const { code, stderr } = await start(program).outcome;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/ERR_COLL_CONTEXT: .*coll try runs a replica module.*strategy\.run\(new URL\(/);
+    expect(stderr).toMatch(
+      /ERR_COLL_CONTEXT: .*; pass the module of the replica function, the one whose URL strategy\.run gets, instead of the program that makes a strategy$/m,
+    );
     const library = await start(fileURLToPath(new URL('../src/arguments.ts', import.meta.url))).outcome;
     expect(library.stderr).toMatch(/ERR_COLL_MODULE: .*exports no function called.*coll try runs a replica module/);
   });
