@@ -19,8 +19,8 @@ export interface Search {
 }
 
 /**
- * Searches until the pole stands for the last three seconds. The weights are the same for every number of replicas, bit by bit,
- * because all replicas make the same sums in the same order.
+ * Searches until the pole stands for the last three seconds. All replicas make the same sums in the same order, so any number of
+ * replicas finds the same weights, bit by bit.
  */
 export function replica(context: ReplicaContext, seed: number, mostGenerations: number): Search {
   const { replicaIdInSyncGroup: id, numReplicasInSync: replicas } = context;

@@ -13,7 +13,7 @@ export function several({ replicaIdInSyncGroup: id }: ReplicaContext, length: nu
   return new Float32Array(length + id);
 }
 
-/** For each call in a replica, the median of its microseconds. */
+/** The median time of each call in a replica, in microseconds. */
 export function collectives(context: ReplicaContext, calls: number): Readonly<Record<string, number>> {
   const numbers = new Float64Array(1);
   const scores = new Float64Array(128);

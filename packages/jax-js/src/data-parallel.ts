@@ -38,7 +38,7 @@ const names = knownOptions<DataParallelOptions>('dataParallel', {
  * those of the whole batch, with the same bits on all replicas. `fn` is `jit(valueAndGrad(loss))`, with or without
  * `hasAux`. The result takes the same arguments and resolves to the same structure. All replicas call it equally often,
  * each with its part of the batch, and await each call before the next one. A step takes one all-reduce, which blocks the
- * thread of a replica that has it to itself.
+ * thread of a replica that has it to itself; await other collectives before it.
  *
  * As in jax-js, each call consumes the arrays among its arguments, and the caller owns the result.
  *
