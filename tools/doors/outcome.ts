@@ -10,7 +10,7 @@ const notices = [
 ];
 
 /** A warning that a program provokes. */
-const wanted = /^coll warn: a process at .* has another job key/;
+const wanted = /^coll warn \S+ \[.*\] a process at .* has another job key/;
 
 /** The refusal of coll that a program, or `coll run`, has printed. */
 export function refusalOf({ stdout, stderr }: Ended): Outcome | undefined {

@@ -128,7 +128,9 @@ describe.runIf(hasBinary('native'))('a program for Node.js', () => {
     rmSync(path.join(folder, 'node_modules'), { recursive: true });
     const { stdout, stderr } = run(process.execPath, ['main.js'], folder);
     expect(stdout).toBe('[ 3, 3 ] wasm\n');
-    expect(stderr).toMatch(/^coll warn: using the wasm engine: native was refused .* npm install @coll\/native-/);
+    expect(stderr).toMatch(
+      /^coll warn \S+ \[.*\] using the wasm engine: native was refused .* npm install @coll\/native-/,
+    );
   });
 
   it('runs without a registered plug-in', async () => {

@@ -101,7 +101,7 @@ export {
   UnavailableError,
   ValueError,
 } from './support/errors.js';
-export { type LogLevel, type LogSink, setLogSink } from './support/logger.js';
+export { type LogFields, type LogLevel, type LogSink, type LogValue, setLogSink } from './support/logger.js';
 export { failThreadGroup } from './threads/thread-group.js';
 export { type Destinations, getDevicesFrom, validateDestinations } from './values/destinations.js';
 export {

@@ -81,7 +81,8 @@ export type {
   ThreadOptions,
 } from './support/host.js';
 export { type KnownOptions, knownOptions, requireKnownOptions } from './support/known-options.js';
-export { log, logDeprecated } from './support/logger.js';
+export { joinLogOrigin, setLogOrigin } from './support/log-origin.js';
+export { isLogged, log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';
 export { optionsOf } from './support/options-of.js';
 export { quote } from './support/quote.js';

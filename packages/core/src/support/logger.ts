@@ -1,33 +1,103 @@
 import { environment } from './environment.js';
+import { hasRankPrefix, logOrigin } from './log-origin.js';
 import { quote } from './quote.js';
 import { requireFunction } from './requirements.js';
 
-/** Severity of a line. */
+/**
+ * Severity of a line. `warn`: something does not work as asked, or will surprise. `info`: what a user
+ * wants to know of a run that goes well, printed by one member of a group. `debug`: details of each
+ * member, and repeated messages.
+ */
 export type LogLevel = 'debug' | 'info' | 'warn';
 
-/** Receives every log line, at any level. */
-export type LogSink = (level: LogLevel, message: string) => void;
+/** A value of a line's data: plain, so that it can be sent to other threads and written as JSON. */
+export type LogValue =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly LogValue[]
+  | { readonly [name: string]: LogValue };
 
-const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
+/** Where, when and why a line was logged, for programs that filter or store lines. */
+export interface LogFields {
+  /** The time in UTC, in the format of `Date.prototype.toISOString`: `2026-01-31T12:03:04.123Z`. */
+  readonly time: string;
+  /**
+   * The rank of the member that logs; in the thread of a replica, the number of the replica.
+   * Undefined if the thread belongs to no group, or to several members.
+   */
+  readonly rank?: number | undefined;
+  /** The number of the worker of a `MultiWorkerMirroredStrategy`; undefined without one. */
+  readonly worker?: number | undefined;
+  /** The name of the host; undefined in browsers. */
+  readonly host?: string | undefined;
+  /** What has happened, such as `group opened`; undefined for lines whose message says everything. */
+  readonly event?: string | undefined;
+  /** The facts of the event, whose names and units the page on environment variables lists by event. */
+  readonly data?: { readonly [name: string]: LogValue } | undefined;
+}
 
-// Prints warnings; COLL_LOG=info also prints info, COLL_LOG=debug also debug lines and repeated
-// messages, COLL_LOG=silent nothing.
-const consoleSink: LogSink = (level, message) => {
-  const wanted = environment('COLL_LOG') || 'warn';
-  if (wanted === 'silent') return;
-  const isKnown = order.includes(wanted as LogLevel);
-  if (!isKnown && wanted !== lastUnknown) {
-    lastUnknown = wanted;
-    console.error(
-      `coll warn: COLL_LOG must be debug, info, warn or silent, got ${quote(wanted)}; printing warnings only`,
-    );
-  }
-  if (order.indexOf(level) < order.indexOf(isKnown ? (wanted as LogLevel) : 'warn')) return;
-  console.error(`coll ${level}: ${message}`);
+/**
+ * Receives every log line, at any level. `message` has no time, rank or host, which are in `fields`.
+ */
+export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void;
+
+/** What a caller of `log` knows about a line; the logger adds the time and the host. */
+export type LogSubject = Omit<LogFields, 'time' | 'host'>;
+
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn'];
+
+const consoleSink: LogSink = (level, message, fields) => {
+  const wanted = wantedLevel();
+  if (wanted === undefined || levels.indexOf(level) < levels.indexOf(wanted)) return;
+  print(level, message, fields);
 };
 
-// An unknown COLL_LOG is reported once.
-let lastUnknown: string | undefined;
+/** The lowest level that COLL_LOG selects; undefined for none. */
+function wantedLevel(): LogLevel | undefined {
+  const wanted = environment('COLL_LOG') || 'warn';
+  if (wanted === 'silent') return undefined;
+  if (levels.includes(wanted as LogLevel)) return wanted as LogLevel;
+  reportUnknown(`COLL_LOG must be debug, info, warn or silent, got ${quote(wanted)}; printing warnings only`);
+  return 'warn';
+}
+
+function print(level: LogLevel, message: string, fields: LogFields): void {
+  const format = environment('COLL_LOG_FORMAT') || 'text';
+  if (format !== 'text' && format !== 'json')
+    reportUnknown(`COLL_LOG_FORMAT must be text or json, got ${quote(format)}; printing text`);
+  const line = format === 'json' ? JSON.stringify({ level, message, ...fields }) : textLine(level, message, fields);
+  console.error(line);
+}
+
+function textLine(level: LogLevel, message: string, { time, rank, worker, host }: LogFields): string {
+  const numbers = [
+    ...(rank === undefined ? [] : [`rank ${rank}`]),
+    ...(worker === undefined || worker === rank ? [] : [`worker ${worker}`]),
+  ];
+  const where = [...(hasRankPrefix() ? [] : numbers), ...(host === undefined ? [] : [host])].join(', ');
+  return `coll ${level} ${time.slice(timeOfDay)}${where && ` [${where}]`} ${message}`;
+}
+
+/** Where the time of day begins in an ISO 8601 date. */
+const timeOfDay = '2026-01-31T'.length;
+
+/** Each value of a variable that is not known is reported once. */
+const reported = new Set<string>();
+
+function reportUnknown(problem: string): void {
+  if (reported.has(problem)) return;
+  reported.add(problem);
+  print('warn', problem, fieldsOf());
+}
+
+function fieldsOf(subject: LogSubject = {}): LogFields {
+  const { rank, worker, host } = logOrigin();
+  const { rank: ownRank = rank, worker: ownWorker = worker, event, data } = subject;
+  return { time: new Date().toISOString(), rank: ownRank, worker: ownWorker, host, event, data };
+}
 
 let sink: LogSink = consoleSink;
 const timesLogged = new Map<string, number>();
@@ -37,18 +107,18 @@ let printsRepetitions = false;
 /**
  * Redirects log lines to `next`; without an argument, restores the default, the console's standard
  * error. Also resets the counters of `logFirst`.
- * @param next called with the level and the text of each line. Default: the console
+ * @param next called with the level, the text and the fields of each line. Default: the console
  * @throws ValueError unless `next` is a function
  *
  * @example
  * ```ts
- * import { CollectiveHints, type LogLevel, setLogSink } from '@coll/core';
+ * import { CollectiveHints, setLogSink } from '@coll/core';
  *
- * const levels: LogLevel[] = [];
- * setLogSink((level, message) => levels.push(level));
+ * const lines: string[] = [];
+ * setLogSink((level, message, { host }) => lines.push(`${level} on ${host ? 'a host' : 'a page'}`));
  * new CollectiveHints(); // logs that the name is deprecated
  * setLogSink();
- * console.log(levels); // [ 'warn' ]
+ * console.log(lines); // [ 'warn on a host' ]
  * ```
  */
 export function setLogSink(next: LogSink = consoleSink): void {
@@ -59,10 +129,17 @@ export function setLogSink(next: LogSink = consoleSink): void {
 
 /**
  * Passes a line to the sink. The default sink prints warnings to standard error, and other levels
- * if `COLL_LOG` enables them.
+ * if `COLL_LOG` enables them. `subject`: what the line is about, for its fields.
  */
-export function log(level: LogLevel, message: string): void {
-  sink(level, message);
+export function log(level: LogLevel, message: string, subject?: LogSubject): void {
+  sink(level, message, fieldsOf(subject));
+}
+
+/** Whether a line of this level would be printed, or passed to a program's own sink. */
+export function isLogged(level: LogLevel): boolean {
+  if (sink !== consoleSink) return true;
+  const wanted = wantedLevel();
+  return wanted !== undefined && levels.indexOf(level) >= levels.indexOf(wanted);
 }
 
 /**
@@ -87,12 +164,12 @@ export function logFirst(times: number, topic: string, level: LogLevel, message:
   const before = timesLogged.get(topic) ?? 0;
   if (before >= times) {
     // A program's own sink never receives repetitions, because there may be one per call.
-    if (sink === consoleSink && printsRepetitions) consoleSink('debug', textOf(message));
+    if (sink === consoleSink && printsRepetitions) consoleSink('debug', textOf(message), fieldsOf());
     return;
   }
   printsRepetitions = environment('COLL_LOG') === 'debug';
   timesLogged.set(topic, before + 1);
-  sink(level, textOf(message));
+  sink(level, textOf(message), fieldsOf());
 }
 
 function textOf(message: string | (() => string)): string {
