@@ -56,6 +56,7 @@ const roomsFromTop = {
     'members',
     'messages',
     'runtime',
+    'record',
     'kernels',
     'schedule',
     'collectives',

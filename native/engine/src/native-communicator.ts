@@ -1,5 +1,5 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
-import { ControllerCommunicator, ControllerGroup } from '@coll/core/internal';
+import { ControllerCommunicator, ControllerGroup, recordedCommunicator } from '@coll/core/internal';
 import { type CheckedCall, clashError, operationOf, type PreparedCall, reads, writes } from '@coll/core/plugin';
 import { calibration } from './calibration.js';
 import type { Clash, ControllerHandle, OffersHandle } from './handles.js';
@@ -33,7 +33,8 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
     this.#programs = new Programs(binding, algorithm, size, noMessages);
     const communicator = (other: Algorithm, own: Group) => new NativeCommunicator(binding, size, other, own);
     const ofSize = (ranks: number, other: Algorithm) => new NativeCommunicator(binding, ranks, other);
-    this.group = group ?? new ControllerGroup({ communicator, ofSize });
+    this.group = group ?? new ControllerGroup({ communicator, ofSize, recorded: { engine: 'native', size } });
+    this.recorded = recordedCommunicator(this.group, algorithm.name, 'engine');
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

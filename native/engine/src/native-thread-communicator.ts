@@ -14,6 +14,7 @@ import {
   Descriptors,
   nextTurn,
   oneRank,
+  recordedCommunicator,
   SharedBarrier,
   type ThreadEngine,
   ThreadRank,
@@ -98,6 +99,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
         communicator: (other, own) =>
           new NativeThreadCommunicator(binding, engine, threads, { rank, algorithm: other }, own),
       });
+    this.recorded = recordedCommunicator(this.group, algorithm.name, 'engine');
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -35,6 +35,26 @@ export { refusedMessages } from './messages/refused-messages.js';
 export { overriddenReduce, workerCountOf } from './ops/overridden-reduce.js';
 export { arrange, type Pack } from './packing/arrangement.js';
 export { requireRegistry } from './plugins/registry.js';
+export {
+  type CallState,
+  callStates,
+  type NoteKind,
+  noteKinds,
+  recordEnds,
+  recordedNames,
+  recordedVerbs,
+  recordLayout,
+} from './record/layout.js';
+export { type RecordedThread, Recorder, recordBytes } from './record/recorder.js';
+export {
+  type CallRecorder,
+  type GroupIdentity,
+  type RecordedGroup,
+  recordedCommunicator,
+  recordedGroup,
+  recorder,
+  setRecorder,
+} from './record/recorder-hook.js';
 export { isArriving } from './replicas/arriving-values.js';
 export { type Batch, type DenseBatch, isDense, perReplica, type ValueLists } from './replicas/batch.js';
 export { combineHere, combineOnDevices, isDirect } from './replicas/combine-here.js';

@@ -39,6 +39,8 @@ export interface MemberConfig {
   readonly signal: AbortSignal | undefined;
   /** If the group is made by `split`: the rank of each member in the whole group. */
   readonly whole?: readonly number[] | undefined;
+  /** If the group is made by `split`: the id of the group that is split, in records. */
+  readonly parent?: string | undefined;
 }
 
 const mostMembers = 1024;

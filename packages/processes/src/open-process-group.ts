@@ -23,6 +23,7 @@ import type { OpenProcessGroupOptions } from './options.js';
 import { groupVersion, type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
 import { type ProcessBinding, processBinding, type SegmentHandle } from './process-binding.js';
 import { NativeProcessGroup } from './process-group.js';
+import { recordedMember } from './recorded-member.js';
 import { sealSecret } from './sealed-secret.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
@@ -61,10 +62,13 @@ export function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise
   return openGroup(options);
 }
 
-/** `whole`: if the group is made by `split`, the rank of each member in the whole group. */
-async function openGroup(options: OpenProcessGroupOptions, whole?: readonly number[]): Promise<OpenedProcessGroup> {
+/** `part`: how a group that is made by `split` is a part of the whole group. */
+async function openGroup(
+  options: OpenProcessGroupOptions,
+  part?: Pick<MemberConfig, 'whole' | 'parent'>,
+): Promise<OpenedProcessGroup> {
   const launched = await launcherStoreOf(options);
-  const config = { ...memberOf(launched ? { ...options, jobKey: launched.jobKey } : options), whole };
+  const config = { ...memberOf(launched ? { ...options, jobKey: launched.jobKey } : options), ...part };
   requireGoing(config);
   const binding = processBinding();
   // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
@@ -175,6 +179,7 @@ async function connect(
     const hosts = peers.map(({ hostName }) => hostName);
     return {
       ...started,
+      recorded: recordedMember(member, peers, reached.links),
       binding,
       generation: member.generation,
       hosts,

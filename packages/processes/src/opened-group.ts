@@ -12,7 +12,7 @@ import type { LocalRank, NativeProcessGroup } from './process-group.js';
 import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 
 /** The parts of a group that were created while it was opened. */
-export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'split'> {
+export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'recorded' | 'split'> {
   /** The algorithm of the group's own collective methods. */
   readonly algorithm: Algorithm;
   readonly binding: ReturnType<typeof processBinding>;

@@ -1,5 +1,5 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
-import { oneRank } from '@coll/core/internal';
+import { oneRank, recordedCommunicator } from '@coll/core/internal';
 import { type CheckedCall, OrderedCommunicator, type PreparedCall } from '@coll/core/plugin';
 import { noMessages, Programs, SpareHandles } from '@coll/native/addon';
 import { prepareMessages } from './message-programs.js';
@@ -22,6 +22,7 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     const { binding, group, memory } = rank;
     super(group.size, oneRank(group.rank, group.size));
     this.group = rank;
+    this.recorded = recordedCommunicator(rank, algorithm.name, 'engine');
     this.#group = group;
     const messages = memory ? noMessages : prepareMessages(binding.processes, group.rank);
     this.#programs = new Programs<MessagesHandle | undefined>(binding, algorithm, group.size, messages);

@@ -1,5 +1,6 @@
 import { constants } from 'node:buffer';
 import { type Algorithm, type Communicator, RuntimeError, UnavailableError } from '@coll/core';
+import type { RecordedGroup } from '@coll/core/internal';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryHandle } from './process-binding.js';
 import type { NativeProcessGroup } from './process-group.js';
@@ -19,7 +20,7 @@ function rankWith(memory?: MemoryHandle, isClosed = false) {
     group,
     rank: new ProcessRank({
       ...{ binding, group: group as unknown as NativeProcessGroup, memory, communicator },
-      ...{ mesh: {} as MessageMesh, split: async () => [] },
+      ...{ mesh: {} as MessageMesh, split: async () => [], recorded: {} as RecordedGroup },
     }),
   };
 }

@@ -12,7 +12,14 @@ import {
   ValueError,
   zeros,
 } from '@coll/core';
-import { isDType, PointToPoint, quote, refusedMessages, requireCollError } from '@coll/core/internal';
+import {
+  isDType,
+  PointToPoint,
+  quote,
+  type RecordedGroup,
+  refusedMessages,
+  requireCollError,
+} from '@coll/core/internal';
 import { byteSize, CallOrder, closedError, viewOf } from '@coll/core/plugin';
 import type { NativeBinding } from '@coll/native/addon';
 import type { MemoryHandle, ProcessBinding } from './process-binding.js';
@@ -22,6 +29,7 @@ import { type MessageMesh, ProcessPostbox } from './process-postbox.js';
 /** State shared by all communicators of one member of a group of processes. */
 export class ProcessRank implements Group {
   readonly order = new CallOrder();
+  readonly recorded: RecordedGroup;
   readonly binding: NativeBinding & { readonly processes: ProcessBinding };
   readonly group: NativeProcessGroup;
   /** Memory that all members share; undefined if members exchange messages. */
@@ -32,11 +40,12 @@ export class ProcessRank implements Group {
   readonly #mesh: MessageMesh;
   readonly #split: ProcessRankOptions['split'];
 
-  constructor({ binding, group, memory, mesh, communicator, split }: ProcessRankOptions) {
+  constructor({ binding, group, memory, mesh, recorded, communicator, split }: ProcessRankOptions) {
     this.binding = binding;
     this.#postbox = new ProcessPostbox(mesh, () => this.#messages, this);
     this.#messages = new PointToPoint(group.rank, this.#postbox, this, group.stalls);
     this.#mesh = mesh;
+    this.recorded = recorded;
     this.#split = split;
     this.group = group;
     this.memory = memory;
@@ -112,7 +121,7 @@ export class ProcessRank implements Group {
   }
 }
 
-export interface ProcessRankOptions extends Pick<ProcessRank, 'binding' | 'group' | 'memory'> {
+export interface ProcessRankOptions extends Pick<ProcessRank, 'binding' | 'group' | 'memory' | 'recorded'> {
   readonly mesh: MessageMesh;
   readonly communicator: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
   readonly split: (

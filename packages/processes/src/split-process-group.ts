@@ -9,7 +9,10 @@ import type { ProcessRankOptions } from './process-rank.js';
 import { SplitWatch } from './split-watch.js';
 import { stallListener, watchOperation } from './stalls.js';
 
-type Open = (options: OpenProcessGroupOptions, whole: readonly number[]) => Promise<OpenedProcessGroup>;
+type Open = (
+  options: OpenProcessGroupOptions,
+  part: Pick<MemberConfig, 'whole' | 'parent'>,
+) => Promise<OpenedProcessGroup>;
 
 /**
  * Splits a member's group: the members of each color open a new group with the same options. The
@@ -39,7 +42,8 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
         await using store = await TcpStore.connect({ address, job, jobKey, ...watch.limits });
         const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes } = config;
         const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, algorithm };
-        return await open({ ...same, ...place, host: config.host, store, job, jobKey, ...watch.limits }, wholeRanks);
+        const part = { whole: wholeRanks, parent: rank.recorded.identity.id };
+        return await open({ ...same, ...place, host: config.host, store, job, jobKey, ...watch.limits }, part);
       });
       return [{ communicator: communicatorFor(group, algorithm), close: () => group.close() } satisfies SubGroup];
     } finally {

@@ -1,6 +1,7 @@
 import type { ArrayLocation, FoldRange } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
 import { ControllerGroup } from '../members/controller-group.js';
+import { recordedCommunicator } from '../record/recorder-hook.js';
 import type { Group } from '../runtime/communicator.js';
 import type { Engine } from '../runtime/engine.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
@@ -24,7 +25,8 @@ export class JsCommunicator extends FoldingCommunicator<ArrayLocation> {
     super(size, new Plans(algorithm, size, arrayKernels));
     const communicator = (other: Algorithm, own: Group) => new JsCommunicator(size, other, own);
     const ofSize = (ranks: number, other: Algorithm) => new JsCommunicator(ranks, other);
-    this.group = group ?? new ControllerGroup({ communicator, ofSize });
+    this.group = group ?? new ControllerGroup({ communicator, ofSize, recorded: { engine: 'js', size } });
+    this.recorded = recordedCommunicator(this.group, algorithm.name, 'coarse');
   }
 
   protected slicesOf(span: FoldRange<ArrayLocation>, { makeFold }: Plan<ArrayLocation>): readonly FoldSlice[] {

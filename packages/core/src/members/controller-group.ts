@@ -1,5 +1,6 @@
 import { refusedError } from '../collectives/call-errors.js';
 import { LocalMessages } from '../messages/local-messages.js';
+import { type GroupIdentity, type RecordedGroup, recordedGroup } from '../record/recorder-hook.js';
 import { CallOrder } from '../runtime/call-order.js';
 import type { Communicator, Group, RunOptions, SplitPart, SubGroup } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
@@ -11,6 +12,8 @@ import { ranksByColor } from './split.js';
 
 /** How a single controller creates communicators and memory. */
 export interface ControllerGroupOptions {
+  /** The group in records. Default: its calls are not recorded. */
+  readonly recorded?: Pick<GroupIdentity, 'engine' | 'size'>;
   readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
   /** Allocates the group's memory. Default: ordinary memory. */
   readonly allocate?: Group['allocate'] | undefined;
@@ -24,12 +27,18 @@ export interface ControllerGroupOptions {
  */
 export class ControllerGroup implements Group {
   readonly order = new CallOrder();
+  readonly recorded: RecordedGroup | undefined;
   readonly #options: ControllerGroupOptions;
   readonly #messages = new LocalMessages(this);
   #failure: CollError | undefined;
 
   constructor(options: ControllerGroupOptions) {
     this.#options = options;
+    const { recorded } = options;
+    if (recorded) {
+      const id = crypto.randomUUID();
+      this.recorded = recordedGroup({ id, kind: 'one thread', transport: 'memory', rank: -1, ...recorded });
+    }
   }
 
   get failure(): CollError | undefined {

@@ -26,6 +26,8 @@ export interface PreparedCall<Handle> {
    */
   readonly inputs: readonly PreparedBuffer[];
   readonly outputs: readonly PreparedBuffer[];
+  /** What the call does, as the recorder writes it. Undefined until then. */
+  recordedAs?: number | undefined;
 }
 
 /**
@@ -86,6 +88,7 @@ export class CallCache<Handle> {
       bytes: Math.max(read.bytes, written.bytes),
       inputs: read.buffers,
       outputs: written.buffers,
+      recordedAs: undefined,
     };
     if (!isKept || !key) return call;
     this.#byOutput.set(key, call);

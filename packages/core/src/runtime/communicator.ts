@@ -1,5 +1,6 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
+import type { RecordedGroup } from '../record/recorder-hook.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
@@ -148,6 +149,8 @@ export interface PersistentCollective {
 /** What all communicators of the same ranks share: the order of their calls, their failure and their memory. */
 export interface Group {
   readonly order: CallOrder;
+  /** The group in the records of its local rank. Default: the calls of the group are not recorded. */
+  readonly recorded?: RecordedGroup | undefined;
   /** The first failure of the group. Undefined while the group works. */
   readonly failure: CollError | undefined;
   /**

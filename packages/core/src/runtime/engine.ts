@@ -41,6 +41,8 @@ export interface ThreadGroup {
   readonly creator?: number | undefined;
   /** If the group was made by `split`: the rank of each of its members in the whole group. */
   readonly whole?: readonly number[] | undefined;
+  /** If the group was made by `split`: the id of the group that was split. */
+  readonly parent?: string | undefined;
   readonly control: SharedArrayBuffer;
   readonly descriptors: SharedArrayBuffer;
   readonly arena: ArenaMemory;

@@ -3,6 +3,7 @@ import { abortedError, busyError, type CallDetails, closedError, refusedError } 
 import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
 import type { Refusals } from '../collectives/refusals.js';
+import { type RecordedCommunicator, recorder } from '../record/recorder-hook.js';
 import { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
@@ -55,6 +56,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   abstract readonly group: Group;
+  /** How the calls are recorded. Default: they are not. */
+  protected recorded: RecordedCommunicator | undefined;
   readonly #calls = new CallCache<Handle>();
   /** The latest call under way; undefined if there is none. */
   #latest: Promise<unknown> | undefined;
@@ -284,14 +287,23 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   #runNow(call: PreparedCall<Handle>, options: RunOptions): void {
+    const number = this.#record(call, false);
     try {
       this.executeSync(call, options);
     } catch (error) {
+      recorder?.end(number, false);
       // Another communicator of the group was busy.
       if (error instanceof CollError && error.code === 'ERR_COLL_BUSY') this.#refused(error);
       throw error;
     }
+    recorder?.end(number, true);
     if (!call.isKept) this.recycle(call.handle);
+  }
+
+  /** Records a call that begins. Returns its number in the recorder. */
+  #record(call: PreparedCall<Handle>, isQueued: boolean): number {
+    const { recorded } = this;
+    return recorder && recorded ? recorder.begin(recorded, call, isQueued) : 0;
   }
 
   /**
@@ -308,22 +320,33 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     }
     const latest = this.#latest;
     const begin = hasWaited ? this.executeLater : this.execute;
-    const running = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
-    if (running) this.#bytesOfTurn = 0;
+    const number = this.#record(call, latest !== undefined);
+    let running: Promise<void> | undefined;
+    try {
+      running = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
+    } catch (error) {
+      recorder?.end(number, false);
+      throw error;
+    }
+    if (running) {
+      this.#bytesOfTurn = 0;
+      recorder?.leave();
+    } else recorder?.end(number, true);
     const turn = running ?? this.#turnAfter(call);
     if (!turn) {
       if (!call.isKept) this.recycle(call.handle);
       return endedAtOnce;
     }
     this.#latest = turn;
-    const leave = () => {
+    const leave = (isDone: boolean) => {
+      if (running) recorder?.end(number, isDone);
       if (this.#latest === turn) this.#latest = undefined;
     };
     const end = () => {
-      leave();
+      leave(true);
       if (!call.isKept) this.recycle(call.handle);
     };
-    turn.then(end, leave);
+    turn.then(end, () => leave(false));
     return turn;
   }
 

@@ -2,6 +2,7 @@ import { lostBufferError } from '../collectives/call-errors.js';
 import type { Collective } from '../collectives/collective.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
+import { recordedCommunicator } from '../record/recorder-hook.js';
 import { Arena } from '../runtime/arena.js';
 import type { PreparedCall } from '../runtime/call-cache.js';
 import type { RunOptions } from '../runtime/communicator.js';
@@ -82,6 +83,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
         arena: this.#arena,
         communicator: (other, own) => new ThreadCommunicator(threads, { ...options, algorithm: other }, own),
       });
+    this.recorded = recordedCommunicator(this.group, algorithm.name, 'exact');
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -1,6 +1,7 @@
 import { groupOfRank } from '../members/split.js';
 import { PointToPoint } from '../messages/point-to-point.js';
 import type { MessageGroup } from '../messages/postbox.js';
+import { type RecordedGroup, recordedGroup } from '../record/recorder-hook.js';
 import type { Arena } from '../runtime/arena.js';
 import { CallOrder } from '../runtime/call-order.js';
 import type { Communicator, Group, RunOptions, SplitPart, SubGroup } from '../runtime/communicator.js';
@@ -31,6 +32,7 @@ export interface ThreadRankOptions {
 /** A group of threads as seen by one rank. Its memory is the shared arena. */
 export class ThreadRank implements Group {
   readonly order = new CallOrder();
+  readonly recorded: RecordedGroup;
   readonly #options: ThreadRankOptions;
   readonly #stopBeingWatched: () => void;
   #messages: PointToPoint | undefined;
@@ -40,6 +42,9 @@ export class ThreadRank implements Group {
   constructor(options: ThreadRankOptions) {
     this.#options = options;
     const { threads, rank, barrier } = options;
+    const { id, engine, size, whole, parent } = threads;
+    const place = { size, rank, wholeRank: whole?.[rank], parent };
+    this.recorded = recordedGroup({ id, kind: 'threads', engine, transport: 'memory', ...place });
     this.#stopBeingWatched = beWatched(threads, rank, barrier);
   }
 
@@ -71,7 +76,8 @@ export class ThreadRank implements Group {
     if (!ranks) return [undefined];
     const name = `${threads.id}/split ${number} color ${parts[rank]?.color}`;
     const whole = ranks.map((other) => threads.whole?.[other] ?? other);
-    const make = () => ({ ...engine.createGroup({ size: ranks.length, spins: threads.spins }), whole });
+    const parent = threads.id;
+    const make = () => ({ ...engine.createGroup({ size: ranks.length, spins: threads.spins }), whole, parent });
     const shared = await shareGroup({ name, ranks, rank, make, group: this, options });
     const communicator = engine.join(shared, { rank: ranks.indexOf(rank), algorithm });
     return [{ communicator, close: () => communicator.close() }];

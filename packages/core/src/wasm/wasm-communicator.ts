@@ -1,5 +1,6 @@
 import type { ArrayLocation, FoldRange } from '../kernels/fold.js';
 import { ControllerGroup } from '../members/controller-group.js';
+import { recordedCommunicator } from '../record/recorder-hook.js';
 import { Arena, type ArenaMemory } from '../runtime/arena.js';
 import type { Group } from '../runtime/communicator.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
@@ -32,7 +33,8 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
     const communicator = (other: Algorithm, own: Group) => new WasmCommunicator(memory, size, other, own);
     const allocate = arena.allocate.bind(arena);
     const ofSize = (ranks: number, other: Algorithm) => new WasmCommunicator(memory, ranks, other);
-    this.group = group ?? new ControllerGroup({ communicator, allocate, ofSize });
+    this.group = group ?? new ControllerGroup({ communicator, allocate, ofSize, recorded: { engine: 'wasm', size } });
+    this.recorded = recordedCommunicator(this.group, algorithm.name, 'coarse');
   }
 
   // After growth, several buffers may cover the arena. Overlap checks compare buffers, so all tensors get the same one.

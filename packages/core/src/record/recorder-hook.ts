@@ -1,0 +1,124 @@
+import type { CallerRequest } from '../collectives/caller-request.js';
+import type { Collective } from '../collectives/collective.js';
+import type { DType } from '../values/dtype.js';
+import type { NoteKind } from './layout.js';
+
+/** Identifies a group in the records of its ranks. */
+export interface GroupIdentity {
+  /** Equal on all ranks of the group, and on no other group: at most 48 characters. */
+  readonly id: string;
+  /** How the ranks of the group run, such as `threads` or `processes`. */
+  readonly kind: string;
+  readonly engine: string;
+  readonly transport: string;
+  readonly size: number;
+  /** The rank of this thread; -1 if the thread has the buffers of all ranks. */
+  readonly rank: number;
+  /** For a group made by `split`: this rank in the whole group. Default: `rank` */
+  readonly wholeRank?: number | undefined;
+  /** For a group made by `split`: the identity of the group that was split. */
+  readonly parent?: string | undefined;
+  /** Default: 0 */
+  readonly generation?: number | undefined;
+}
+
+/** A rank's part in a group, for its records. All communicators of the group share it, because they number their calls together. */
+export interface RecordedGroup {
+  readonly identity: GroupIdentity;
+  /** Number of calls that this rank has made in the group. */
+  calls: number;
+  /** For messages of the group, which no communicator makes. */
+  readonly messages: RecordedCommunicator;
+}
+
+/** A communicator whose calls are recorded. */
+export interface RecordedCommunicator {
+  readonly group: RecordedGroup;
+  /** Name of the algorithm; empty for messages. */
+  readonly algorithm: string;
+  /**
+   * Who reads the clock: the engine, in native code; the recorder, before and after each call; or the
+   * recorder, but seldom, for calls that wait for nobody.
+   */
+  readonly clock: 'engine' | 'exact' | 'coarse';
+  /** Number in the recorder, which sets it; 0 before the first call. */
+  number: number;
+}
+
+/** A prepared call. */
+export interface RecordedCall {
+  readonly collective: Collective;
+  readonly request: CallerRequest | undefined;
+  /** Bytes of the buffers of all local ranks. */
+  readonly bytes: number;
+  readonly inputs: readonly { readonly dtype: DType }[];
+  readonly outputs: readonly { readonly dtype: DType }[];
+  /** What the call does, as the recorder writes it. Undefined until then. */
+  recordedAs?: number | undefined;
+}
+
+/** A message between two ranks. */
+export interface RecordedMessage {
+  readonly verb: 'send' | 'receive';
+  readonly peer: number;
+  /** Number of the message between the two ranks. */
+  readonly number: number;
+  readonly dtype: DType;
+  readonly bytes: number;
+}
+
+/** A group in the records of one of its ranks. */
+export function recordedGroup(identity: GroupIdentity): RecordedGroup {
+  return new RankInGroup(identity);
+}
+
+class RankInGroup implements RecordedGroup {
+  readonly identity: GroupIdentity;
+  calls = 0;
+  readonly messages: RecordedCommunicator = { group: this, algorithm: '', clock: 'exact', number: 0 };
+
+  constructor(identity: GroupIdentity) {
+    this.identity = identity;
+  }
+}
+
+/** A communicator of a group that runs this algorithm. Undefined if the group is not recorded. */
+export function recordedCommunicator(
+  { recorded: group }: { readonly recorded?: RecordedGroup | undefined },
+  algorithm: string,
+  clock: RecordedCommunicator['clock'],
+): RecordedCommunicator | undefined {
+  return group && { group, algorithm, clock, number: 0 };
+}
+
+/** Something that happens apart from calls. */
+export interface RecordedNote {
+  readonly kind: NoteKind;
+  readonly text: string;
+  readonly group?: RecordedGroup | undefined;
+  /** The rank that the note is about. Default: none */
+  readonly rank?: number | undefined;
+  /** Number of the call in the group. Default: none */
+  readonly call?: number | undefined;
+}
+
+/** Records what a thread does. The host of the program sets it; without one, nothing is recorded. */
+export interface CallRecorder {
+  /** Records a call that begins, or that is queued behind others. Returns a number for `end`. */
+  begin(communicator: RecordedCommunicator, call: RecordedCall, isQueued: boolean): number;
+  /** Records a message that begins. Returns a number for `end`. */
+  message(group: RecordedGroup, message: RecordedMessage): number;
+  /** Records that the engine has returned although the call has not ended. */
+  leave(): void;
+  /** Records the end of a call or message. */
+  end(number: number, isDone: boolean): void;
+  note(note: RecordedNote): void;
+}
+
+/** The recorder of this thread; undefined if it records nothing. */
+export let recorder: CallRecorder | undefined;
+
+/** Makes `next` the recorder of this thread. */
+export function setRecorder(next: CallRecorder | undefined): void {
+  recorder = next;
+}
