@@ -1,5 +1,5 @@
 import { type Collective, type DType, dtypes, type Group } from '@coll/core';
-import { askedBy, bytesOfDescriptors, Descriptors, nowhere, oneRank } from '@coll/core/internal';
+import { askedBy, bytesOfDescriptors, Descriptors, nowhere, oneRank, recordedCommunicator } from '@coll/core/internal';
 import {
   type CheckedCall,
   collectiveKinds,
@@ -56,6 +56,7 @@ export class MpiCommunicator extends OrderedCommunicator<PlanHandle> {
     super(rank.size, oneRank(rank.rank, rank.size));
     const { binding, options } = rank.setup;
     this.group = rank;
+    this.recorded = recordedCommunicator(rank, 'MPI', 'exact');
     this.#binding = binding;
     this.#queue = rank.queue;
     this.#isWide = options.isWide;
@@ -118,7 +119,18 @@ export class MpiCommunicator extends OrderedCommunicator<PlanHandle> {
 export async function openRank(options: ResolvedMpiOptions): Promise<MpiRank> {
   const { binding } = await startMpi();
   const communicator = (rank: MpiRank, leave?: () => Promise<void>) => new MpiCommunicator(rank, leave);
-  return MpiRank.open({ binding, options, communicator }, (wake) => binding.openGroup(wake));
+  const id = `${jobOfLauncher()}/${openings++}`;
+  return MpiRank.open({ binding, options, communicator }, (wake) => binding.openGroup(wake), { id });
+}
+
+// All ranks open their groups in the same order.
+let openings = 0;
+
+/** The name of the launcher's job, or else of the process that has started this one. */
+function jobOfLauncher(): string {
+  const { PMIX_NAMESPACE, PMI_JOBID, SLURM_JOB_ID, SLURM_STEP_ID } = process.env;
+  const ofSlurm = SLURM_JOB_ID && `${SLURM_JOB_ID}.${SLURM_STEP_ID}`;
+  return `mpi-${PMIX_NAMESPACE ?? PMI_JOBID ?? ofSlurm ?? process.ppid}`.slice(-32);
 }
 
 /** Number of elements per rank (`n` in `Collective`). */

@@ -10,7 +10,7 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { PointToPoint, requireCollError } from '@coll/core/internal';
+import { PointToPoint, type RecordedGroup, recordedGroup, recorder, requireCollError } from '@coll/core/internal';
 import { CallOrder } from '@coll/core/plugin';
 import { errorFor } from './failures.js';
 import type { GroupHandle, MpiBinding } from './mpi-binding.js';
@@ -26,22 +26,33 @@ export interface MpiRankSetup {
   readonly communicator: (rank: MpiRank, leave?: () => Promise<void>) => Communicator;
 }
 
+/** What a group is called in the records of its ranks: equal on all of them. */
+export interface GroupName {
+  readonly id: string;
+  /** The id of the group that was split. */
+  readonly parent?: string;
+}
+
 /** Makes a group in the addon, which calls `wake` for events and ended calls. */
 export type MakeGroup<Handle extends GroupHandle | undefined> = (wake: () => void) => Promise<Handle>;
 
 /** One rank of a group of ranks of an MPI job: what all its communicators share. */
 export class MpiRank implements Group {
   readonly order = new CallOrder();
+  readonly recorded: RecordedGroup;
   readonly queue: MpiQueue;
   readonly setup: MpiRankSetup;
   readonly #handle: GroupHandle;
   readonly #postbox: MpiPostbox;
   readonly #messages: PointToPoint;
+  #splits = 0;
 
-  private constructor(setup: MpiRankSetup, handle: GroupHandle) {
+  private constructor(setup: MpiRankSetup, handle: GroupHandle, { id, parent }: GroupName) {
     const { binding, options } = setup;
     const [rank, size] = binding.place(handle);
     const { defaultMillis, checkCalls } = options;
+    const place = { size, rank, wholeRank: parent ? undefined : rank, parent };
+    this.recorded = recordedGroup({ id, kind: 'processes', engine: 'MPI', transport: 'mpi', ...place });
     this.setup = setup;
     this.#handle = handle;
     this.queue = new MpiQueue({ binding, group: handle, rank, size, defaultMillis, checkCalls });
@@ -53,14 +64,16 @@ export class MpiRank implements Group {
   static async open<Handle extends GroupHandle | undefined>(
     setup: MpiRankSetup,
     make: MakeGroup<Handle>,
+    name: GroupName,
   ): Promise<MpiRank | Extract<Handle, undefined>> {
     let made: MpiRank | undefined;
     const handle = await make(() => made?.settle()).catch((error: unknown) => {
       throw errorFor(error, { operation: 'open' });
     });
     if (!handle) return undefined as Extract<Handle, undefined>;
-    made = new MpiRank(setup, handle);
+    made = new MpiRank(setup, handle, name);
     open.add(made);
+    recorder?.note({ kind: 'opened', text: `rank ${made.rank} of ${made.size}`, group: made.recorded });
     return made;
   }
 
@@ -98,7 +111,11 @@ export class MpiRank implements Group {
     _options: RunOptions,
   ): Promise<readonly (SubGroup | undefined)[]> {
     const { color, key } = parts[this.rank] as SplitPart;
-    const own = await MpiRank.open(this.setup, (wake) => this.setup.binding.splitGroup(this.#handle, color, key, wake));
+    const parent = this.recorded.identity.id;
+    const id = `${parent}/${this.#splits++}.${color}`;
+    const make: MakeGroup<GroupHandle | undefined> = (wake) =>
+      this.setup.binding.splitGroup(this.#handle, color, key, wake);
+    const own = await MpiRank.open(this.setup, make, { id, parent });
     if (!own) return [undefined];
     return [{ communicator: own.communicator(), close: async () => own.close() }];
   }
@@ -125,6 +142,7 @@ export class MpiRank implements Group {
   /** Leaves the group. */
   close(): void {
     open.delete(this);
+    recorder?.note({ kind: 'closed', text: '', group: this.recorded });
     // MPI has no connections whose other side must read to the end.
     void this.#messages.close();
     this.queue.close();

@@ -53,6 +53,7 @@ export {
   recordedCommunicator,
   recordedGroup,
   recorder,
+  recordFailure,
   setRecorder,
 } from './record/recorder-hook.js';
 export { isArriving } from './replicas/arriving-values.js';

@@ -1,5 +1,5 @@
 import { CollError, type Link, RuntimeError } from '@coll/core';
-import type { StallListener } from '@coll/core/internal';
+import { quote, recorder, type StallListener } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
@@ -75,6 +75,8 @@ async function openGroup(
   ownThresholds();
   const { store, isOwn, host } = await storeOf(options, config, launched);
   const member = { ...config, host };
+  const { rank, size, job, generation } = member;
+  recorder?.note({ kind: 'opening', text: `rank ${rank} of ${size}, job ${quote(job)}, generation ${generation}` });
   const rendezvous = rendezvousOf(store, member, options.onWait);
   const stalls = stallListener(member);
   // Without a launcher, the error at the timeout names the members that did not arrive.
@@ -91,7 +93,9 @@ async function openGroup(
     return await groupOf({ ...connected, finish }, member, rendezvous.secondsLeft, options.algorithm);
   } catch (error) {
     requireGoing(member, error);
-    throw error instanceof CollError ? error : unable(member, error);
+    const failure = error instanceof CollError ? error : unable(member, error);
+    recorder?.note({ kind: 'failure', text: `${failure.code}: ${failure.message}`, rank: failure.rank });
+    throw failure;
   } finally {
     endWatch();
   }
@@ -133,6 +137,8 @@ async function groupOf(
   const group = new OpenedGroup({ ...connected, algorithm, split });
   try {
     await awaitAllOpened(connected.group, member, secondsLeft);
+    const { rank, size } = member;
+    recorder?.note({ kind: 'opened', text: `rank ${rank} of ${size}`, group: connected.recorded });
     return group;
   } catch (error) {
     await group.close();

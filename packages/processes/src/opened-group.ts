@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
-import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
+import { communicatorFor, LocalMembers, Member, messageOf, recorder, recordFailure } from '@coll/core/internal';
 import { type Calibration, describeCalibration } from '@coll/native/addon';
 import { describeMachine, findMachine } from '@coll/native/machine';
 import { holdLauncher } from '@coll/rendezvous/internal';
@@ -55,6 +55,7 @@ function leaveAll(code: number): void {
   if (code === 0 && sockets.length > 0)
     ranks[0]?.binding.processes.endSockets(Int32Array.from(sockets), longestDrainMillis);
   const text = uncaught ? `: ${messageOf(uncaught.error)}` : '';
+  if (code !== 0) recorder?.note({ kind: 'exit', text: `ended with exit code ${code}${text}` });
   for (const group of opened.keys()) group.exit(code === 0 ? undefined : `ended with exit code ${code}${text}`);
   for (const group of opened.keys()) group.waitForExit();
 }
@@ -138,9 +139,12 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   async #leave(): Promise<void> {
-    const { group, stopListening, finish } = this.#options;
+    const { group, stopListening, finish, recorded } = this.#options;
+    const failure = group.failure();
+    if (failure) recordFailure(recorded, failure);
+    recorder?.note({ kind: 'closed', text: '', group: recorded });
     // Without the store, which the program may have closed, the next run needs another generation.
-    const finished = group.failure() === undefined ? finish?.().catch(() => {}) : undefined;
+    const finished = failure === undefined ? finish?.().catch(() => {}) : undefined;
     const drained = this.#own.close();
     stopListening();
     // Another thread may be terminated right after this, without an exit event.

@@ -1,4 +1,4 @@
-import { log, type Stall, type StallListener, stallText } from '@coll/core/internal';
+import { log, recorder, type Stall, type StallListener, stallText } from '@coll/core/internal';
 import { reportStall } from '@coll/rendezvous';
 import { hasStallReader, stallSecondsFrom } from '@coll/rendezvous/internal';
 import type { MemberConfig } from './member-config.js';
@@ -15,7 +15,22 @@ type StallingMember = Pick<MemberConfig, 'rank' | 'size'> & { readonly whole?: r
 export function stallListener(member: StallingMember): StallListener | undefined {
   const seconds = stallSecondsFrom();
   if (seconds === undefined) return undefined;
-  return hasStallReader() ? new LauncherReports(member, seconds) : new LoggedStalls(member, seconds);
+  return recorded(hasStallReader() ? new LauncherReports(member, seconds) : new LoggedStalls(member, seconds), member);
+}
+
+/** The same listener, which also records the stalls. */
+function recorded(listener: StallListener, { rank }: StallingMember): StallListener {
+  const { seconds, repeats } = listener;
+  return {
+    seconds,
+    repeats,
+    tell(source, stall, hasResumed) {
+      const call = stall?.sequence;
+      const text = stall ? stallText({ ...stall, waiting: [rank] }) : '';
+      recorder?.note({ kind: stall ? 'stall' : 'resumed', text, rank: stall?.missing[0], call });
+      listener.tell(source, stall, hasResumed);
+    },
+  };
 }
 
 // What this process waits for, by what waits. The launcher gets one stall per process.

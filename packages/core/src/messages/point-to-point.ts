@@ -1,5 +1,6 @@
 import { abortedError, type CallDetails, closedError, lostBufferError } from '../collectives/call-errors.js';
 import { failureError } from '../collectives/failures.js';
+import { recorder, recordFailure } from '../record/recorder-hook.js';
 import type { RunOptions } from '../runtime/communicator.js';
 import {
   type CollError,
@@ -237,6 +238,7 @@ export class PointToPoint {
       const abort = () => this.#fail(abortedError('while it was under way', signal, details));
       signal?.addEventListener('abort', abort);
       const key = keyOf(id);
+      const recorded = this.#record(waiters === this.#sends ? 'send' : 'receive', id, peer, value);
       const settle = (act: () => void) => {
         endTimer();
         signal?.removeEventListener('abort', abort);
@@ -251,14 +253,26 @@ export class PointToPoint {
         since: performance.now(),
         resolve: () => {
           this.#refusals.completed(id);
+          recorder?.end(recorded, true);
           settle(resolve);
         },
-        reject: (error) => settle(() => reject(error)),
+        reject: (error) => {
+          recorder?.end(recorded, false);
+          recordFailure(this.#group.recorded, error);
+          settle(() => reject(error));
+        },
       });
       this.#watch();
       this.#postbox.open(peer);
       void this.#postbox.post(peer, first);
     });
+  }
+
+  /** Records a message that begins. Returns its number in the recorder. Ranks of one thread do not wait for messages. */
+  #record(verb: 'send' | 'receive', { number }: MessageId, peer: number, { dtype, data }: Tensor): number {
+    const { recorded } = this.#group;
+    if (!recorder || !recorded || recorded.identity.rank < 0) return 0;
+    return recorder.message(recorded, { verb, peer, number, dtype, bytes: data.byteLength });
   }
 
   #answer(key: string, post: Post): void {

@@ -53,7 +53,7 @@ export interface Postbox {
 }
 
 /** The group whose ranks exchange messages. */
-export interface MessageGroup extends Pick<Group, 'failure' | 'fail'> {
+export interface MessageGroup extends Pick<Group, 'failure' | 'fail' | 'recorded'> {
   /** Whether a rank has left the group. Default: the postbox reports it, by `left`. */
   hasLeft?(rank: number): boolean;
 }

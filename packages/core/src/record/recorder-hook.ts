@@ -1,5 +1,7 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
+import { CollError } from '../support/errors.js';
+import { messageOf } from '../support/message-of.js';
 import type { DType } from '../values/dtype.js';
 import type { NoteKind } from './layout.js';
 
@@ -27,6 +29,8 @@ export interface RecordedGroup {
   readonly identity: GroupIdentity;
   /** Number of calls that this rank has made in the group. */
   calls: number;
+  /** Whether a failure of the group was recorded, which only the first one is. */
+  hasFailed: boolean;
   /** For messages of the group, which no communicator makes. */
   readonly messages: RecordedCommunicator;
 }
@@ -75,6 +79,7 @@ export function recordedGroup(identity: GroupIdentity): RecordedGroup {
 class RankInGroup implements RecordedGroup {
   readonly identity: GroupIdentity;
   calls = 0;
+  hasFailed = false;
   readonly messages: RecordedCommunicator = { group: this, algorithm: '', clock: 'exact', number: 0 };
 
   constructor(identity: GroupIdentity) {
@@ -121,4 +126,29 @@ export let recorder: CallRecorder | undefined;
 /** Makes `next` the recorder of this thread. */
 export function setRecorder(next: CallRecorder | undefined): void {
   recorder = next;
+}
+
+/** Records the failure of a group, once. */
+export function recordFailure(group: RecordedGroup | undefined, error: unknown): void {
+  if (!recorder || !group || group.hasFailed) return;
+  group.hasFailed = true;
+  const { rank } = error instanceof CollError ? error : {};
+  recorder.note({ kind: 'failure', text: textOf(error), group, rank });
+}
+
+/** Records a call that this rank has refused. */
+export function recordRefusal(group: RecordedGroup | undefined, error: unknown): void {
+  recorder?.note({ kind: 'refused', text: codeOf(error), group, rank: group?.identity.rank });
+}
+
+// Messages about different calls may contain names of variables. The calls themselves tell more.
+const codesWithNames: readonly string[] = ['ERR_COLL_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH'];
+
+function textOf(error: unknown): string {
+  const code = codeOf(error);
+  return codesWithNames.includes(code) ? code : `${code}: ${messageOf(error)}`;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof CollError ? error.code : 'error';
 }

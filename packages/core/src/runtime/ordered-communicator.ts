@@ -3,7 +3,7 @@ import { abortedError, busyError, type CallDetails, closedError, refusedError } 
 import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
 import type { Refusals } from '../collectives/refusals.js';
-import { type RecordedCommunicator, recorder } from '../record/recorder-hook.js';
+import { type RecordedCommunicator, recorder, recordFailure, recordRefusal } from '../record/recorder-hook.js';
 import { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
@@ -283,6 +283,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   /** Counts a call that was refused before it began, if other callers make the calls of other ranks. Returns the error. */
   #refused(error: unknown): unknown {
     if (this.localRanks.length < this.size) this.group.order.refuse(error);
+    recordRefusal(this.recorded?.group, error);
     return error;
   }
 
@@ -291,13 +292,18 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     try {
       this.executeSync(call, options);
     } catch (error) {
-      recorder?.end(number, false);
+      this.#recordFailure(number, error);
       // Another communicator of the group was busy.
       if (error instanceof CollError && error.code === 'ERR_COLL_BUSY') this.#refused(error);
       throw error;
     }
     recorder?.end(number, true);
     if (!call.isKept) this.recycle(call.handle);
+  }
+
+  #recordFailure(number: number, error: unknown): void {
+    recorder?.end(number, false);
+    recordFailure(this.recorded?.group, error);
   }
 
   /** Records a call that begins. Returns its number in the recorder. */
@@ -325,7 +331,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     try {
       running = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
     } catch (error) {
-      recorder?.end(number, false);
+      this.#recordFailure(number, error);
       throw error;
     }
     if (running) {
@@ -338,15 +344,19 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
       return endedAtOnce;
     }
     this.#latest = turn;
-    const leave = (isDone: boolean) => {
-      if (running) recorder?.end(number, isDone);
+    const leave = () => {
       if (this.#latest === turn) this.#latest = undefined;
     };
     const end = () => {
-      leave(true);
+      leave();
+      if (running) recorder?.end(number, true);
       if (!call.isKept) this.recycle(call.handle);
     };
-    turn.then(end, () => leave(false));
+    const fail = (error: unknown) => {
+      leave();
+      this.#recordFailure(number, error);
+    };
+    turn.then(end, fail);
     return turn;
   }
 

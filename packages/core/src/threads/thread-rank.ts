@@ -1,7 +1,7 @@
 import { groupOfRank } from '../members/split.js';
 import { PointToPoint } from '../messages/point-to-point.js';
 import type { MessageGroup } from '../messages/postbox.js';
-import { type RecordedGroup, recordedGroup } from '../record/recorder-hook.js';
+import { type RecordedGroup, recordedGroup, recorder } from '../record/recorder-hook.js';
 import type { Arena } from '../runtime/arena.js';
 import { CallOrder } from '../runtime/call-order.js';
 import type { Communicator, Group, RunOptions, SplitPart, SubGroup } from '../runtime/communicator.js';
@@ -45,6 +45,7 @@ export class ThreadRank implements Group {
     const { id, engine, size, whole, parent } = threads;
     const place = { size, rank, wholeRank: whole?.[rank], parent };
     this.recorded = recordedGroup({ id, kind: 'threads', engine, transport: 'memory', ...place });
+    recorder?.note({ kind: 'opened', text: `rank ${rank} of ${size}`, group: this.recorded });
     this.#stopBeingWatched = beWatched(threads, rank, barrier);
   }
 
@@ -98,6 +99,7 @@ export class ThreadRank implements Group {
   /** Ends all sends and receives that are under way, and later ones. Called when the rank leaves the group. */
   close(): void {
     this.#isClosed = true;
+    recorder?.note({ kind: 'closed', text: '', group: this.recorded });
     this.#stopBeingWatched();
     void this.#messages?.close();
   }
@@ -107,6 +109,7 @@ export class ThreadRank implements Group {
     const { threads, rank, barrier } = this.#options;
     const postbox = new ThreadPostbox(threads.id, rank, (post) => this.#messages?.deliver(post));
     const group: MessageGroup = {
+      recorded: this.recorded,
       get failure() {
         return barrier.failureOfMessages('group');
       },

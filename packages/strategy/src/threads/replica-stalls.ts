@@ -1,4 +1,4 @@
-import { log, StallReporter, stallText, type WaitingRanks } from '@coll/core/internal';
+import { log, recorder, StallReporter, stallText, type WaitingRanks } from '@coll/core/internal';
 import { hasStallReader, stallSecondsFrom } from '@coll/rendezvous/internal';
 import { host } from '../host.js';
 
@@ -35,6 +35,7 @@ export function watchReplicas({ firstReplica, waiting, hasFailed }: ReplicaStall
         waiting: named(found.waiting),
         noun: 'replica',
       });
+      recorder?.note({ kind: 'stall', text });
       log('warn', `stalled: ${text}`);
     },
   });
