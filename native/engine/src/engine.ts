@@ -28,6 +28,10 @@ import { listOf } from './thresholds.js';
  */
 export const native: Engine = {
   name: 'native',
+  get simd() {
+    const found = search();
+    return 'binding' in found ? found.binding.simd : undefined;
+  },
   probe() {
     const found = search();
     if ('binding' in found) return { available: true };

@@ -2,7 +2,7 @@ import {
   addN,
   createRegistry,
   IndexedSlices,
-  type LogSink,
+  type LogLevel,
   Mirrored,
   PerReplica,
   ReduceOp,
@@ -283,8 +283,8 @@ describe('ReductionToOneDevice.gather', () => {
 });
 
 describe('the log of ReductionToOneDevice', () => {
-  const sink = vi.fn<LogSink>();
-  beforeEach(() => setLogSink(sink));
+  const sink = vi.fn<(level: LogLevel, message: string) => void>();
+  beforeEach(() => setLogSink((level, message) => sink(level, message)));
   afterEach(() => {
     sink.mockClear();
     setLogSink();

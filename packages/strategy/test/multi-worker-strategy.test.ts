@@ -162,7 +162,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
 
   it('warns if NCCL is requested without GPUs', () => {
     const sink = vi.fn();
-    setLogSink(sink);
+    setLogSink((level, message) => sink(level, message));
     const communicationOptions = new CommunicationOptions({ implementation: 'NCCL' });
     new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), communicationOptions });
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/NCCL .* no GPUs/));
@@ -219,7 +219,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
 
   it('is an instance of its experimental class, and vice versa', () => {
     const sink = vi.fn();
-    setLogSink(sink);
+    setLogSink((level, message) => sink(level, message));
     const old = new ExperimentalMultiWorkerMirroredStrategy({
       clusterResolver: resolverOf('chief'),
       communication: 'RING',

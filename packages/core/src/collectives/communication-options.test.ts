@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { type LogSink, setLogSink } from '../support/logger.js';
+import { type LogLevel, setLogSink } from '../support/logger.js';
 import {
   CollectiveCommunication,
   CollectiveHints,
@@ -203,8 +203,8 @@ describe('merge() of CommunicationOptions', () => {
 });
 
 describe('CollectiveHints', () => {
-  const sink = vi.fn<LogSink>();
-  beforeEach(() => setLogSink(sink));
+  const sink = vi.fn<(level: LogLevel, message: string) => void>();
+  beforeEach(() => setLogSink((level, message) => sink(level, message)));
   afterEach(() => {
     sink.mockClear();
     setLogSink();

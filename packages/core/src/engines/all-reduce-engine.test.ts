@@ -40,7 +40,7 @@ describe('the engine of an all-reduce', () => {
 
   it('is chosen for values with more components than the world has devices, if it has chosen none', async () => {
     const sink = vi.fn();
-    setLogSink(sink);
+    setLogSink((level, message) => sink(level, message));
     const { resolution: _, ...world } = portableWorld(devices, segmentsEngine([]));
     const ops = new TestedAllReduce({ world });
     await ops.reduce(ReduceOp.SUM, spread([1], [2]), spread([1], [2]));

@@ -84,7 +84,7 @@ describe('resolveEngine', () => {
 
   it('logs once why the fastest engine was not chosen, and nothing if it was', () => {
     const sink = vi.fn();
-    setLogSink(sink);
+    setLogSink((level, message) => sink(level, message));
     resolveEngine('auto', [engineOf('native')]);
     resolveEngine('js');
     expect(sink).not.toHaveBeenCalled();
@@ -100,7 +100,7 @@ describe('resolveEngine', () => {
     beforeEach(() => {
       Atomics.store(getEnvironmentData('@coll/core has warned of a slower engine') as Int32Array, 0, 0);
       sink.mockClear();
-      setLogSink(sink);
+      setLogSink((level, message) => sink(level, message));
     });
     afterEach(() => vi.unstubAllEnvs());
 

@@ -1,9 +1,12 @@
+import { GroupLog } from '../members/group-log.js';
 import { LocalMembers } from '../members/local-members.js';
 import type { Member } from '../members/member.js';
 import { refusedMessages } from '../messages/refused-messages.js';
-import type { EngineRequest, ThreadGroup } from '../runtime/engine.js';
+import type { Engine, EngineRequest, ThreadGroup } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { knownOptions } from '../support/known-options.js';
+import { joinLogOrigin } from '../support/log-origin.js';
+import { availableCores } from '../support/operating-system.js';
 import { optionsOf } from '../support/options-of.js';
 import { allRanks, oneRank } from '../support/ranks.js';
 import { requireGroup } from '../threads/thread-group.js';
@@ -60,8 +63,14 @@ export function openMembers(options: OpenMembersOptions): readonly Member[] {
     '{ size: 2, algorithm }',
     openMembersOptions,
   ) as OpenMembersOptions;
-  const communicator = resolveEngine(engine).engine.communicator(size, algorithm);
-  return new LocalMembers({ localRanks: allRanks(size), communicator: () => communicator }).members(size, algorithm);
+  const own = resolveEngine(engine).engine;
+  const communicator = own.communicator(size, algorithm);
+  const facts = { kind: 'members of one thread', members: size, transport: 'memory of the thread' } as const;
+  const log = new GroupLog(0, { ...facts, ...executionOf(own, algorithm), coresPerMember: availableCores() / size });
+  return new LocalMembers({ localRanks: allRanks(size), communicator: () => communicator, log }).members(
+    size,
+    algorithm,
+  );
 }
 
 /**
@@ -85,11 +94,26 @@ export function openMembers(options: OpenMembersOptions): readonly Member[] {
 export function joinThreadGroup(group: ThreadGroup, options: JoinThreadGroupOptions): Member {
   requireGroup(group);
   const request = optionsOf(options, '{ rank, algorithm }', joinThreadGroupOptions) as JoinThreadGroupOptions;
-  const communicator = resolveEngine(group.engine).engine.join(group, request);
+  const { engine } = resolveEngine(group.engine);
+  const communicator = engine.join(group, request);
   // In Deno, messages between worker threads did not always arrive, for an unknown reason.
   if ('Deno' in globalThis && communicator.group)
     Object.assign(communicator.group, refusedMessages('a group of threads in Deno'));
-  const local = new LocalMembers({ localRanks: oneRank(request.rank, group.size), communicator: () => communicator });
-  const [member] = local.members(group.size, request.algorithm);
+  const { rank, algorithm } = request;
+  const { size } = group;
+  const facts = {
+    kind: 'threads',
+    members: size,
+    transport: 'shared memory',
+    coresPerMember: availableCores() / size,
+  } as const;
+  joinLogOrigin(rank);
+  const log = new GroupLog(rank, { ...facts, ...executionOf(engine, algorithm) });
+  const local = new LocalMembers({ localRanks: oneRank(rank, size), communicator: () => communicator, log });
+  const [member] = local.members(size, algorithm);
   return member as Member;
+}
+
+function executionOf({ name, simd }: Engine, algorithm: Algorithm) {
+  return { engine: name, simd, algorithm: algorithm.name };
 }

@@ -10,6 +10,7 @@ import type { Algorithm } from '../schedule/schedule.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { tensor, zeros } from '../values/tensor.js';
 import { ControllerGroup } from './controller-group.js';
+import type { GroupLog } from './group-log.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
 import { groupOfRank, requireSizes } from './split.js';
@@ -21,6 +22,8 @@ export interface LocalMembersOptions {
   readonly communicator: () => Communicator;
   /** Leaves the group. Default: closes the communicator. */
   readonly close?: (() => Promise<void>) | undefined;
+  /** Logs that all local members have left the group. Default: nothing is logged. */
+  readonly log?: GroupLog | undefined;
 }
 
 /** A call of one member, checked before it meets those of the others. */
@@ -133,13 +136,25 @@ export class LocalMembers implements LocalGroup {
   async close(index: number, family: Set<LocalGroup>): Promise<void> {
     const rank = this.localRanks[index] as number;
     this.#left.add(rank);
-    if (this.#left.size === this.localRanks.length) family.delete(this);
+    if (this.#left.size === this.localRanks.length) {
+      family.delete(this);
+      this.#logEnd();
+    }
     const failure: Failure = { reason: 'closed', rank, ranks: [], text: 'has left the group' };
     this.#arrivals.close((operation) => this.#failWith(failure, undefined)(operation));
     if (this.localRanks.length > 1 && this.communicator.group instanceof ControllerGroup)
       this.communicator.group.leave(rank);
     this.#closing ??= this.#options.close ? this.#options.close() : this.communicator.close();
     await this.#closing;
+  }
+
+  #logEnd(): void {
+    const { log } = this.#options;
+    if (!log) return;
+    const { order, failure } = this.communicator.group;
+    // The members of a group end it by leaving one after the other.
+    const own = failure?.code === 'ERR_COLL_CLOSED' ? undefined : failure;
+    log.close({ order, localMembers: this.localRanks.length, failure: own });
   }
 
   /**

@@ -8,7 +8,7 @@ import type { World } from '../engines/world.js';
 import { portableWorld } from '../engines/worlds.js';
 import { JsCommunicator } from '../js/js-engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { type LogSink, setLogSink } from '../support/logger.js';
+import { type LogLevel, setLogSink } from '../support/logger.js';
 import { Mirrored, PerReplica } from '../values/distributed-values.js';
 import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
@@ -211,8 +211,8 @@ it('closing the ops closes their communicators and the fallback', async () => {
 });
 
 describe('the log of all-reduce ops', () => {
-  const sink = vi.fn<LogSink>();
-  beforeEach(() => setLogSink(sink));
+  const sink = vi.fn<(level: LogLevel, message: string) => void>();
+  beforeEach(() => setLogSink((level, message) => sink(level, message)));
   afterEach(() => {
     sink.mockClear();
     setLogSink();

@@ -57,4 +57,11 @@ describe('CallOrder', () => {
     await Promise.all([1, 2, 3].map((number) => order.hold(async () => void log.push(number))));
     expect(log).toEqual([1, 2, 3]);
   });
+
+  it('counts collectives and their bytes', () => {
+    const order = new CallOrder();
+    order.count(4);
+    order.count(8);
+    expect([order.begun, order.bytes]).toEqual([2, 12]);
+  });
 });

@@ -32,9 +32,19 @@ export interface Turn {
  * ```
  */
 export class CallOrder {
+  /** Number of collectives that have begun. Only `count` changes it. */
+  begun = 0;
+  /** Bytes of the local inputs or outputs of these collectives, whichever are larger. Only `count` changes it. */
+  bytes = 0;
   #held: Promise<void> | undefined;
   #refusals: Refusals = noRefusals;
   readonly #parts = new Set<CallOrder>();
+
+  /** Counts a collective of this many bytes. */
+  count(bytes: number): void {
+    this.bytes += bytes;
+    this.begun++;
+  }
 
   /** The calls that this rank has refused so far, a new object after each refusal. */
   get refusals(): Refusals {
@@ -66,16 +76,19 @@ export class CallOrder {
    */
   take(): Turn {
     const begun = this.#held;
-    let release = () => {};
+    let release!: () => void;
     const mine = new Promise<void>((resolve) => {
       release = resolve;
     });
     this.#held = mine;
-    const end = () => {
-      if (this.#held === mine) this.#held = undefined;
-      release();
+    return {
+      begun,
+      refusals: this.#refusals,
+      end: () => {
+        if (this.#held === mine) this.#held = undefined;
+        release();
+      },
     };
-    return { begun, refusals: this.#refusals, end };
   }
 
   /**
@@ -83,15 +96,14 @@ export class CallOrder {
    * started, before it has completed.
    */
   async start<Result>(call: () => Promise<Result>): Promise<Result> {
-    const { begun, end } = this.take();
-    await begun;
-    let started: Promise<Result>;
+    const turn = this.take();
+    await turn.begun;
     try {
-      started = call();
+      // Not awaited, because the turn ends once the call has started.
+      return call();
     } finally {
-      end();
+      turn.end();
     }
-    return started;
   }
 
   /** Runs a call in a turn of its own, which ends with the call. */

@@ -80,6 +80,8 @@ export interface JoinRequest {
  */
 export interface Engine {
   readonly name: EngineName;
+  /** The SIMD instructions that the engine uses. Undefined if it does not report them. */
+  readonly simd?: string | undefined;
   /** Whether the engine works here: its binary exists and the platform supports it. */
   probe(): ProbeResult;
   /** A communicator for a single controller, which passes the buffers of all ranks. */

@@ -308,6 +308,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   /** Records a call that begins. Returns its number in the recorder. */
   #record(call: PreparedCall<Handle>, isQueued: boolean): number {
+    this.group.order.count(call.bytes);
     const { recorded } = this;
     return recorder && recorded ? recorder.begin(recorded, call, isQueued) : 0;
   }

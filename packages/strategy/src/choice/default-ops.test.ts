@@ -1,4 +1,4 @@
-import { createRegistry, definePlugin, type LogSink, setLogSink } from '@coll/core';
+import { createRegistry, definePlugin, type LogLevel, setLogSink } from '@coll/core';
 import { direct } from '@coll/direct';
 import { RingAllReduce, ring } from '@coll/ring';
 import { expect, it, vi } from 'vitest';
@@ -71,8 +71,8 @@ it('resolveOps accepts devices of several tasks if the requested ops distinguish
 });
 
 it('a MirroredStrategy logs its devices when it is created', () => {
-  const sink = vi.fn<LogSink>();
-  setLogSink(sink);
+  const sink = vi.fn<(level: LogLevel, message: string) => void>();
+  setLogSink((level, message) => sink(level, message));
   new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
   setLogSink();
   const [first, second] = [0, 1].map((index) => `/job:localhost/replica:0/task:0/device:CPU:${index}`);

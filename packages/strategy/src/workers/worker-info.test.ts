@@ -67,7 +67,7 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', TF_CONFIG: tfConfig }],
 ])('the default resolver warns only in a Slurm batch script of several tasks: %s for %j', (warns, variables) => {
   const sink = vi.fn();
-  setLogSink(sink);
+  setLogSink((level, message) => sink(level, message));
   defaultResolver(variables);
   setLogSink();
   const warnings = sink.mock.calls.filter(([level]) => level === 'warn');
@@ -83,7 +83,7 @@ it('the error for a task that is missing in the cluster of TF_CONFIG names TF_CO
 
 it('the default resolver logs that TF_CONFIG takes precedence over the variables of a launcher', () => {
   const sink = vi.fn();
-  setLogSink(sink);
+  setLogSink((level, message) => sink(level, message));
   defaultResolver({ TF_CONFIG: '{}', SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '4' });
   setLogSink();
   expect(sink.mock.calls).toEqual([['info', expect.stringContaining('the workers are read from TF_CONFIG')]]);
