@@ -3,6 +3,7 @@
  * directly.
  */
 
+export { findBinding, platformPackage, published } from './binding.js';
 export { type Calibration, calibration, describeCalibration, findCalibration, ownThresholds } from './calibration.js';
 export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';

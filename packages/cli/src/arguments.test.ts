@@ -105,6 +105,11 @@ describe('parseArguments', () => {
       expect(() => parseArguments(['store', '--port', port])).toThrow('It must be a whole number from 0 to 65535.');
   });
 
+  it('parses the options of doctor', () => {
+    expect(parseArguments(['doctor'])).toEqual({ isJson: false, isStrict: false });
+    expect(parseArguments(['doctor', '--json', '--strict'])).toEqual({ isJson: true, isStrict: true });
+  });
+
   it('parses the options of try before and after the module, and arguments that are JSON', () => {
     const defaults = { replicas: undefined, seconds: 5, timeoutSeconds: 60, isJson: false, showsOutput: false };
     expect(parseArguments(['try', 'replica.js'])).toEqual({ replicaModule: 'replica.js', args: [], ...defaults });

@@ -32,7 +32,7 @@ export interface RunRequest {
 }
 
 interface Options {
-  readonly ranks: number;
+  readonly ranks?: number;
   readonly command?: true;
   readonly env?: Readonly<Record<string, string>>;
   readonly prefix: boolean;
@@ -65,6 +65,8 @@ interface StoreOptions {
 /** The parsed arguments of `coll doctor`. */
 export interface DoctorRequest {
   readonly isJson: boolean;
+  /** Whether slow lines count as failures, too. */
+  readonly isStrict: boolean;
 }
 
 /** The parsed arguments of `coll try`. */
@@ -119,8 +121,8 @@ export function parseArguments(args: readonly string[]): Request {
   });
   program.addCommand(store);
   const doctor = doctorCommand(program.createCommand('doctor').copyInheritedSettings(program));
-  doctor.action(({ json }: { readonly json?: true }) => {
-    request = { isJson: json ?? false };
+  doctor.action(({ json, strict }: { readonly json?: true; readonly strict?: true }) => {
+    request = { isJson: json ?? false, isStrict: strict ?? false };
   });
   program.addCommand(doctor);
   const trying = tryCommand(program.createCommand('try').copyInheritedSettings(program));
@@ -134,7 +136,8 @@ export function parseArguments(args: readonly string[]): Request {
   return request as Request;
 }
 
-function ownVersion(): string {
+/** The version of this package. */
+export function ownVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   return version;
 }
@@ -145,9 +148,9 @@ function runCommand(command: Command): Command {
     .argument('<program>', 'a script (.js, .mjs, .cjs, .ts, .mts, .cts, .tsx), or a command')
     .argument('[args...]', 'the arguments of the program; a leading `--` is dropped')
     .addOption(
-      new Option('-n, --ranks <n>', 'number of ranks, or auto for one rank per core')
-        .argParser(ranksFrom)
-        .default(availableCores(), 'auto'),
+      new Option('-n, --ranks <n>', 'number of ranks, or auto for one rank per core (default: auto)').argParser(
+        ranksFrom,
+      ),
     )
     .option('--env <name=value>', 'an environment variable for all ranks; repeatable', withVariable)
     .option('--command', 'treat the program as a command, even if its name looks like a script')
@@ -188,8 +191,12 @@ function storeCommand(command: Command): Command {
 
 function doctorCommand(command: Command): Command {
   return command
-    .description('Prints what coll finds on this machine: cores, quota, NUMA nodes, caches, shared memory and limits.')
-    .option('--json', 'print JSON');
+    .description(
+      'Examines this machine and the project in this folder, and prints what is slow or broken, with the cure.',
+    )
+    .option('--json', 'print JSON')
+    .option('--strict', 'exit with code 1 if something is slow')
+    .addHelpText('after', '\nThe exit code is 2 if something is broken, else 0.');
 }
 
 function tryCommand(command: Command): Command {
@@ -234,7 +241,7 @@ function portFrom(text: string): number {
 
 function requestFrom(program: string, rest: readonly string[], options: Options): RunRequest {
   return {
-    ranks: options.ranks,
+    ranks: options.ranks ?? availableCores(),
     program,
     args: rest[0] === '--' ? rest.slice(1) : rest,
     isCommand: options.command ?? false,

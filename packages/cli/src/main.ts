@@ -1,7 +1,7 @@
 import { CollError } from '@coll/core';
 import { CommanderError } from 'commander';
 import { parseArguments } from './arguments.js';
-import { examine } from './doctor.js';
+import { examine } from './doctor/examine.js';
 import { tell } from './report.js';
 import { run } from './run.js';
 import { serveStore } from './serve-store.js';
@@ -13,7 +13,7 @@ try {
   const request = parseArguments(process.argv.slice(2));
   if ('storeHost' in request) await serveStore(request);
   else if ('replicaModule' in request) process.exitCode = await tryModule(request);
-  else if ('isJson' in request) examine(request);
+  else if ('isStrict' in request) process.exitCode = await examine(request);
   else {
     const { exitCode, isUnread } = await run(request);
     process.exitCode = exitCode;

@@ -17,7 +17,8 @@ export { type Environment, processEnvironment } from './launchers/environment.js
 export { membershipFrom } from './launchers/environment-membership.js';
 export { expandHostList, expandTaskCounts } from './launchers/host-list.js';
 export { launchers } from './launchers/launchers.js';
-export type { Membership } from './launchers/membership.js';
+export { type Membership, membersAreLocal } from './launchers/membership.js';
+export { storePlace } from './launchers/store-place.js';
 export { clusterOf, type TFConfig, taskIdOf, taskTypeOf, tfConfigFrom, withoutScheme } from './launchers/tf-config.js';
 export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
