@@ -22,10 +22,10 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     const { binding, group, memory } = rank;
     super(group.size, oneRank(group.rank, group.size));
     this.group = rank;
-    this.recorded = recordedCommunicator(rank, algorithm.name, 'engine');
     this.#group = group;
     const messages = memory ? noMessages : prepareMessages(binding.processes, group.rank);
     this.#programs = new Programs<MessagesHandle | undefined>(binding, algorithm, group.size, messages);
+    this.recorded = recordedCommunicator(rank, algorithm.name, 'engine');
     this.#calls = new ProcessCalls({
       binding: binding.processes,
       programs: this.#programs,
