@@ -119,7 +119,10 @@ async function nativeOf(folder: string, isOfProject: boolean) {
 
 async function probeOf<Probe>(name: string, folder: string): Promise<PackageAnswer<Probe>> {
   const library = (await loaded(name, folder)) as { readonly probe: () => Probe } | undefined;
-  return library ? { probe: library.probe() } : {};
+  if (library) return { probe: library.probe() };
+  const manifest = resolved(`${name}/package.json`, path.join(folder, 'package.json'));
+  if (manifest !== undefined) throw new Error(`${path.dirname(manifest)} has no module`);
+  return {};
 }
 
 /** A module of a package that the project has, or that its `@coll/strategy` depends on; undefined if there is none. */

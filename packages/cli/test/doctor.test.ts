@@ -126,6 +126,13 @@ it('asks the packages for MPI and NCCL that the project has', async () => {
   expect(line('GPUs')).toMatchObject({ text: '1 x H200' });
 });
 
+it('reports a package that is installed only in part', async () => {
+  install('@coll/mpi', '0.1.0');
+  const reply = await askProject('mpi', folder);
+  expect(reply).toEqual({ failure: expect.stringMatching(/node_modules.@coll.mpi has no module$/) });
+  expect(await askProject('nccl', folder)).toEqual({ answer: {} });
+});
+
 it('survives packages that crash the process', async () => {
   install('@coll/mpi', '0.1.0', 'process.stderr.write("libmpi: bad day\\n"); process.kill(process.pid, "SIGKILL")');
   const { line } = await reportOf([]);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type AddressFacts, addressLines } from './address.js';
+import { type AddressFacts, addressCheck, addressLines } from './address.js';
 
 const facts: AddressFacts = {
   hostName: 'h1',
@@ -94,4 +94,39 @@ it.each([
     text,
     cure,
   });
+});
+
+/** The address of a member with these variables, as this machine finds it. */
+async function found(environment: Readonly<Record<string, string>>) {
+  const lines = await addressCheck.examine({ folder: '/', environment });
+  return lines.find(({ name }) => name === 'address');
+}
+
+const config = (...worker: readonly string[]) => ({
+  TF_CONFIG: JSON.stringify({ cluster: { worker }, task: { type: 'worker', index: 0 } }),
+});
+
+it('a member of coll run, and of a launcher on one host, listens at a loopback address', async () => {
+  const ofLauncher = { COLL_RANK: '0', COLL_SIZE: '2', COLL_STORE: 'tcp://127.0.0.1:9' };
+  expect(await found(ofLauncher)).toMatchObject({
+    verdict: 'ok',
+    text: expect.stringMatching(/^127.0.0.1 .coll run./),
+  });
+  const rank = { OMPI_COMM_WORLD_RANK: '0', OMPI_COMM_WORLD_SIZE: '2' };
+  const local = { OMPI_COMM_WORLD_LOCAL_RANK: '0', OMPI_COMM_WORLD_LOCAL_SIZE: '2' };
+  expect(await found({ ...rank, ...local })).toMatchObject({ text: expect.stringMatching(/^127.0.0.1 .Open MPI./) });
+});
+
+it('a member listens at its address in TF_CONFIG, which others must be able to reach', async () => {
+  const local = await found(config('127.0.0.1:0', 'localhost:0'));
+  expect(local).toMatchObject({ verdict: 'ok', text: expect.stringMatching(/^127.0.0.1 .127.0.0.1 in TF_CONFIG./) });
+  expect(await found(config('127.0.0.1:0', 'h2:0'))).toMatchObject({
+    verdict: 'broken',
+    text: '127.0.0.1 (127.0.0.1 in TF_CONFIG), which other hosts cannot reach',
+  });
+});
+
+it('COLL_HOST precedes the address in TF_CONFIG', async () => {
+  const line = await found({ ...config('198.51.100.7:2222'), COLL_HOST: '127.0.0.1' });
+  expect(line).toMatchObject({ verdict: 'ok', text: expect.stringMatching(/^127.0.0.1 .COLL_HOST=127.0.0.1./) });
 });
