@@ -26,6 +26,7 @@ export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { jsEngine } from './js/js-engine.js';
 export { addN } from './kernels/arithmetic.js';
+export type { LinkSpeed, LinkSpeeds } from './members/link-measurement.js';
 export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
 export type { Link, ProcessGroup } from './members/process-group.js';
 export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './ops/all-reduce-ops.js';

@@ -25,6 +25,8 @@ export { rankOfWorker } from './hierarchical/rank-of-worker.js';
 export { fromAccumulator, toAccumulator } from './kernels/arithmetic.js';
 export { communicatorFor, routeAlgorithm } from './members/algorithm-router.js';
 export { ControllerGroup, requireCollError } from './members/controller-group.js';
+export { type GroupFacts, GroupLog } from './members/group-log.js';
+export { type LinkMeasurement, linkMeasurementOf, setLinkMeasurement, speedsText } from './members/link-measurement.js';
 export { LocalMembers } from './members/local-members.js';
 export { type LocalGroup, Member, type MemberSetup } from './members/member.js';
 export { requireGivenGroup, requireProcessGroup } from './members/process-group.js';
@@ -106,10 +108,12 @@ export { joinLogOrigin, setLogOrigin } from './support/log-origin.js';
 export { isLogged, log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';
 export { optionsOf } from './support/options-of.js';
+export { bytesText, countText, secondsText, shareText } from './support/quantities.js';
 export { quote } from './support/quote.js';
 export { allRanks, oneRank } from './support/ranks.js';
 export { requireFunction, requireList, requireTimeout } from './support/requirements.js';
 export { requireSignal } from './support/signal.js';
+export { CallTimes, SlowCallLog } from './support/slow-calls.js';
 export {
   rankList,
   type Stall,

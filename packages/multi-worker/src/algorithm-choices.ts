@@ -1,4 +1,5 @@
 import type { Collective, CollectiveKind } from '@coll/core';
+import { bytesText, CallTimes, type SlowCallLog } from '@coll/core/internal';
 import type { Algorithm, Schedule } from '@coll/core/schedule';
 import { type LinkModel, predict } from './link-model.js';
 
@@ -30,6 +31,12 @@ export interface AlgorithmChoice {
   readonly measuredSeconds: number | undefined;
 }
 
+/** An algorithm, and the size up to which it is chosen, in bytes; undefined for all larger ones. */
+export interface AlgorithmBySize {
+  readonly algorithm: string;
+  readonly upToBytes: number | undefined;
+}
+
 // The first collectives are all measured. Reading the clock twice takes a fifth of a small one.
 const leastMeasured = 16;
 const callsPerMeasured = 16;
@@ -39,6 +46,7 @@ export class SizeClass {
   /** Index of the chosen algorithm in the list of candidates. */
   readonly chosen: number;
   readonly #explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>;
+  readonly #times = new CallTimes();
   #calls = 0;
   #measured = 0;
   #seconds = 0;
@@ -60,12 +68,20 @@ export class SizeClass {
     return isMeasured ? performance.now() : undefined;
   }
 
-  /** Records a successful collective that began at `begin`. */
-  ended(begin: number | undefined): void {
+  /**
+   * Records a successful collective that began at `begin`. `slowCalls`: where to report it if it took
+   * far longer than those before it.
+   */
+  ended(begin: number | undefined, slowCalls?: SlowCallLog): void {
     this.#calls += 1;
     if (begin === undefined) return;
     this.#measured += 1;
-    this.#seconds += (performance.now() - begin) / 1000;
+    const seconds = (performance.now() - begin) / 1000;
+    this.#seconds += seconds;
+    const median = this.#times.note(seconds);
+    if (median === undefined || !slowCalls) return;
+    const { kind, upToBytes } = this.#explained;
+    slowCalls.add(`${kind} of up to ${bytesText(upToBytes)}`, seconds, median);
   }
 
   get explained(): AlgorithmChoice {
@@ -125,6 +141,19 @@ export class AlgorithmChoices {
     const found = this.#classes.get(kind)?.[powerFor(bytes)];
     if (found) this.#latest = found;
     return found;
+  }
+
+  /** The algorithms for collectives of this kind by size, in ascending order, from 256 B in steps of a factor of 4. */
+  bySize(collective: Collective): readonly AlgorithmBySize[] {
+    const ranges: { algorithm: string; upToBytes: number | undefined }[] = [];
+    for (let bytes = 2 ** 8; bytes <= 2 ** 28; bytes *= 4) {
+      const algorithm = this.#price(collective, bytes).explained.chosen;
+      const latest = ranges.at(-1);
+      if (latest?.algorithm === algorithm) continue;
+      if (latest) latest.upToBytes = bytes / 4;
+      ranges.push({ algorithm, upToBytes: undefined });
+    }
+    return ranges;
   }
 
   /** The choices for all size classes in use, ordered by kind and size. */

@@ -147,7 +147,7 @@ class AutoCommunicator extends ForwardingCommunicator {
     }
     const begin = choice.begin();
     this.#of(choice).runSync(collective, inputs, outputs, options);
-    choice.ended(begin);
+    choice.ended(begin, this.#tuning.slowCalls);
   }
 
   /** Undefined until an algorithm was chosen for collectives of this size. */
@@ -165,7 +165,7 @@ class AutoCommunicator extends ForwardingCommunicator {
         runSync: () => {
           const begin = choice.begin();
           prepared.runSync();
-          choice.ended(begin);
+          choice.ended(begin, this.#tuning.slowCalls);
         },
       }
     );

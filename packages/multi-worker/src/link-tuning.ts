@@ -8,6 +8,15 @@ import {
   RuntimeError,
   ValueError,
 } from '@coll/core';
+import {
+  bytesText,
+  isLogged,
+  type LinkMeasurement,
+  log,
+  SlowCallLog,
+  setLinkMeasurement,
+  speedsText,
+} from '@coll/core/internal';
 import { abortedError, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
@@ -41,12 +50,15 @@ export class LinkTuning {
   readonly #group: ProcessGroup;
   readonly #rank: Group;
   #choices: AlgorithmChoices | undefined;
+  /** Reports calls that block and take far longer than usual. Groups report the others themselves. */
+  readonly slowCalls: SlowCallLog;
   /** The measurement under way. Calls that share a turn begin together, and wait for one measurement. */
   #measuring: Promise<AlgorithmChoices> | undefined;
 
   constructor(group: ProcessGroup) {
     this.#group = group;
-    const { size, hosts } = group;
+    const { rank, size, hosts } = group;
+    this.slowCalls = new SlowCallLog(rank);
     const flat = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, size));
     const twoLevels = twoLevelAlgorithms(size, evenRanksPerHost(hosts));
     this.algorithms = [...flat, ...twoLevels];
@@ -162,7 +174,11 @@ export class LinkTuning {
 
   #choicesBy(model: LinkModel): AlgorithmChoices {
     const { size, hosts } = this.#group;
-    return new AlgorithmChoices(this.algorithms, size, model, new Set(hosts).size > 1);
+    const choices = new AlgorithmChoices(this.algorithms, size, model, new Set(hosts).size > 1);
+    const speeds = speedsOf(model);
+    setLinkMeasurement(this.#group, { speeds, secondsInCalls: () => secondsIn(choices.explained) });
+    logMeasurement(this.#group, speeds, choices);
+    return choices;
   }
 
   #open(): { readonly probe: Probe; close(): Promise<unknown> } {
@@ -206,4 +222,37 @@ function argumentsOf(
     ...(signal ? { signal } : {}),
   };
   return [collective, [input], [output], options] as const;
+}
+
+/** A message costs its sender and its receiver some work, in addition to the time on the link. */
+function speedsOf({ across, within }: LinkModel): LinkMeasurement['speeds'] {
+  const speedOf = ({ alpha, beta, overhead }: LinkModel['across']) => ({
+    latencySeconds: alpha + 2 * overhead,
+    bytesPerSecond: 1 / beta,
+  });
+  return { across: speedOf(across), within: within && speedOf(within) };
+}
+
+/** Estimated from the calls that were measured. */
+function secondsIn(choices: readonly AlgorithmChoice[]): number {
+  return choices.reduce((sum, { calls, measuredSeconds = 0 }) => sum + calls * measuredSeconds, 0);
+}
+
+/** All ranks have the same model; only rank 0 logs it at level info. */
+function logMeasurement({ rank }: ProcessGroup, speeds: LinkMeasurement['speeds'], choices: AlgorithmChoices): void {
+  const level = rank === 0 ? 'info' : 'debug';
+  // Looking up the algorithms takes a while in large groups.
+  if (!isLogged(level)) return;
+  const bySize = choices.bySize({ kind: 'all-reduce', op: 'sum' });
+  const algorithms = bySize.map(({ algorithm, upToBytes }) =>
+    upToBytes === undefined ? algorithm : `${algorithm} up to ${bytesText(upToBytes)}`,
+  );
+  const message = `links measured: ${speedsText(speeds)}; all-reduce by ${algorithms.join(', then ')}`;
+  const { across, within } = speeds;
+  const data = {
+    across: { ...across },
+    within: within && { ...within },
+    allReduceBySize: bySize.map((range) => ({ ...range })),
+  };
+  log(level, message, { rank, event: 'links measured', data });
 }

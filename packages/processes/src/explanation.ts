@@ -1,4 +1,4 @@
-import type { Link } from '@coll/core';
+import type { Link, LinkSpeeds } from '@coll/core';
 import type { Calibration } from '@coll/native/addon';
 import type { Machine } from '@coll/native/machine';
 
@@ -12,6 +12,11 @@ export interface GroupExplanation {
    */
   readonly player: 'shared-memory' | 'messages';
   readonly links: readonly Link[];
+  /**
+   * The measured speeds of the links. Undefined until `autoAlgorithm()` of `@coll/multi-worker` has
+   * measured them; groups with other algorithms do not measure.
+   */
+  readonly linkSpeeds: LinkSpeeds | undefined;
   /** The cores, NUMA nodes and caches that were found for this process. */
   readonly machine: Machine;
   /**

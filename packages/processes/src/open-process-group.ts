@@ -1,5 +1,5 @@
 import { CollError, type Link, RuntimeError } from '@coll/core';
-import { quote, recorder, type StallListener } from '@coll/core/internal';
+import { joinLogOrigin, quote, recorder, type StallListener } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
@@ -10,6 +10,7 @@ import { connectAll, type Mesh } from './connections.js';
 import { type DataListener, dataConnections, listenForData } from './data-listener.js';
 import { Descriptors } from './descriptors.js';
 import { exitError, FailureDetector } from './failure-detector.js';
+import { logListening, logRuntimes } from './group-lines.js';
 import { thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
@@ -70,6 +71,7 @@ async function openGroup(
   const launched = await launcherStoreOf(options);
   const config = { ...memberOf(launched ? { ...options, jobKey: launched.jobKey } : options), ...part };
   requireGoing(config);
+  if (!part) joinLogOrigin(config.rank);
   const binding = processBinding();
   // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
   ownThresholds();
@@ -138,6 +140,7 @@ async function groupOf(
   try {
     await awaitAllOpened(connected.group, member, secondsLeft);
     const { rank, size } = member;
+    group.logOpened(member.whole !== undefined);
     recorder?.note({ kind: 'opened', text: `rank ${rank} of ${size}`, group: connected.recorded });
     return group;
   } catch (error) {
@@ -175,9 +178,11 @@ async function connect(
     listener = await Listener.listen({ member, host, secret, sockets });
     const data = listenForData(member, host, sockets);
     const sealed = sealSecret(member, member.rank, secret);
+    logListening(member, listener.address, data.port);
     const info = peerInfoOf(member, thisHost(), [listener.address], sealed, data);
     const peers = (await rendezvous.gather('peers', info)).map(readPeerInfo);
     requireCompatible(peers);
+    logRuntimes(member, peers);
     const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
     detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
     const reached = await reachAll(mesh, segments, binding);

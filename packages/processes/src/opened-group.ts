@@ -1,10 +1,21 @@
 import { isMainThread } from 'node:worker_threads';
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
-import { communicatorFor, LocalMembers, Member, messageOf, recorder, recordFailure } from '@coll/core/internal';
+import {
+  communicatorFor,
+  type GroupLog,
+  LocalMembers,
+  linkMeasurementOf,
+  Member,
+  messageOf,
+  recorder,
+  recordFailure,
+  speedsText,
+} from '@coll/core/internal';
 import { type Calibration, describeCalibration } from '@coll/native/addon';
 import { describeMachine, findMachine } from '@coll/native/machine';
 import { holdLauncher } from '@coll/rendezvous/internal';
 import type { GroupExplanation } from './explanation.js';
+import { logOpened } from './group-lines.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
@@ -33,7 +44,7 @@ export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'r
 }
 
 // One exit listener for all groups, because Node.js warns of many.
-const opened = new Map<NativeProcessGroup, ProcessRank>();
+const opened = new Map<NativeProcessGroup, { readonly own: ProcessRank; readonly logEnd: () => void }>();
 
 // Time for the other members to read the messages of a process that ends with exit code 0.
 const longestDrainMillis = 5000;
@@ -49,13 +60,14 @@ function keepUncaught(error: unknown): void {
 }
 
 function leaveAll(code: number): void {
-  const ranks = [...opened.values()];
+  const ranks = [...opened.values()].map(({ own }) => own);
   const sockets = ranks.flatMap(({ messageSockets }) => messageSockets);
   // All connections at once: two members of this process may have one with each other.
   if (code === 0 && sockets.length > 0)
     ranks[0]?.binding.processes.endSockets(Int32Array.from(sockets), longestDrainMillis);
   const text = uncaught ? `: ${messageOf(uncaught.error)}` : '';
   if (code !== 0) recorder?.note({ kind: 'exit', text: `ended with exit code ${code}${text}` });
+  for (const { logEnd } of opened.values()) logEnd();
   for (const group of opened.keys()) group.exit(code === 0 ? undefined : `ended with exit code ${code}${text}`);
   for (const group of opened.keys()) group.waitForExit();
 }
@@ -72,6 +84,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   readonly #own: ProcessRank;
   readonly #release = holdLauncher();
   #closing: Promise<void> | undefined;
+  #log: GroupLog | undefined;
 
   constructor(options: OpenedGroupOptions) {
     const { group, generation, hosts, links, algorithm } = options;
@@ -89,7 +102,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     this.#options = options;
     this.#own = own;
     if (opened.size === 0) process.on('exit', leaveAll).on('uncaughtExceptionMonitor', keepUncaught);
-    opened.set(group, own);
+    opened.set(group, { own, logEnd: () => this.#logEnd() });
   }
 
   communicator(algorithm: Algorithm): Communicator {
@@ -106,6 +119,13 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     return this.#options.group.failure();
   }
 
+  /** Logs that all members have opened the group. `isPart`: whether it was made by `split`. */
+  logOpened(isPart: boolean): void {
+    const { rank, hosts, links } = this;
+    const { binding, algorithm, local } = this.#options;
+    this.#log = logOpened({ rank, hosts, links, simd: binding.simd, algorithm, local, isPart });
+  }
+
   explain(): GroupExplanation {
     const { binding, memory, local, calibration } = this.#options;
     const machine = findMachine();
@@ -115,12 +135,14 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     const player = memory ? 'shared-memory' : 'messages';
     const head = `rank ${this.rank} of ${this.size}, generation ${this.generation}: executed in C++ with ${binding.simd}`;
     const means = memory ? ', all members in shared memory' : ', by messages';
+    const speeds = linkMeasurementOf(this)?.speeds;
     const lines = this.links.map(({ rank, transport, reason }) => `rank ${rank} over ${transport}: ${reason}`);
     return {
       engine: 'native',
       simd: binding.simd,
       player,
       links: this.links,
+      linkSpeeds: speeds,
       machine,
       hasOwnCore,
       calibration,
@@ -128,9 +150,20 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
         `${head}${this.size > 1 ? means : ''}`,
         `machine: ${describeMachine(machine)}; members ${crowd}`,
         ...(calibration ? [`thresholds: ${describeCalibration(calibration)}`] : []),
+        ...(speeds ? [`measured: ${speedsText(speeds)}`] : []),
         ...lines,
       ].join('\n'),
     };
+  }
+
+  #logEnd(): void {
+    const failure = this.#options.group.failure();
+    this.#log?.close({
+      order: this.#own.order,
+      secondsInCalls: linkMeasurementOf(this)?.secondsInCalls(),
+      // The members of a group end it by leaving one after the other.
+      failure: failure?.code === 'ERR_COLL_CLOSED' ? undefined : failure,
+    });
   }
 
   override close(): Promise<void> {
@@ -140,6 +173,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
 
   async #leave(): Promise<void> {
     const { group, stopListening, finish, recorded } = this.#options;
+    this.#logEnd();
     const failure = group.failure();
     if (failure) recordFailure(recorded, failure);
     recorder?.note({ kind: 'closed', text: '', group: recorded });

@@ -1,6 +1,7 @@
 import { CollError, RuntimeError } from '@coll/core';
 import { isLoopback } from '@coll/rendezvous/internal';
 import { areCores, type Cores, ownCores } from './cores.js';
+import { ownRuntime } from './group-lines.js';
 import { type Host, isSameHost } from './host.js';
 import { type MemberConfig, type Transport, transports } from './member-config.js';
 
@@ -8,7 +9,7 @@ import { type MemberConfig, type Transport, transports } from './member-config.j
  * Protocol version; members compare it before all other settings. Increase it whenever any message
  * between members changes.
  */
-export const groupVersion = 12;
+export const groupVersion = 13;
 
 /** Length in bytes of the nonce that each member publishes. */
 export const nonceBytes = 32;
@@ -30,6 +31,8 @@ export interface PeerInfo
   readonly nonce: string;
   readonly hostName: string;
   readonly bootId: string;
+  /** Name and version of the member's runtime. */
+  readonly runtime: string;
   /** The sealed secret of the member's memory. */
   readonly memory: string;
 }
@@ -45,7 +48,8 @@ export function peerInfoOf(
   const { insecure, insecureBy, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, insecureBy, transport, streams, heartbeatSeconds };
   const place = { addresses, hostName: host.name, bootId: host.bootId, memory, ...ownCores() };
-  const info: PeerInfo = { ...place, dataPort: data.port, nonce: data.nonce.toString('base64'), ...settings };
+  const runtime = ownRuntime();
+  const info: PeerInfo = { ...place, dataPort: data.port, nonce: data.nonce.toString('base64'), runtime, ...settings };
   return Buffer.from(JSON.stringify(info));
 }
 
@@ -126,10 +130,10 @@ function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {
 
 function isPeerInfo(info: Partial<PeerInfo>): info is PeerInfo {
   const { addresses, dataPort, nonce, hostName, bootId, memory, insecure, insecureBy } = info;
-  const { transport, streams, heartbeatSeconds } = info;
+  const { transport, streams, heartbeatSeconds, runtime } = info;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
-  const areTexts = isName(hostName) && isName(bootId) && isName(memory);
+  const areTexts = isName(hostName) && isName(bootId) && isName(memory) && isName(runtime);
   const isReachable = dataPort === 0 || isPort(dataPort);
   const hasNonce = isName(nonce) && Buffer.from(nonce, 'base64').length === nonceBytes;
   const areSettings =

@@ -15,6 +15,8 @@ export interface PendingCallInit {
   readonly signal: AbortSignal | undefined;
   /** Called when the signal aborts while the call is pending. */
   readonly abort: () => void;
+  /** Called when the call has ended without error. Default: nothing */
+  readonly done?: (pending: PendingCall) => void;
 }
 
 /** An asynchronous call that has not ended yet. */
@@ -37,15 +39,17 @@ export class PendingCall {
   isBroken = false;
   readonly #millis: number;
   readonly #abort: () => void;
+  readonly #done: PendingCallInit['done'];
   #resolve: () => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
-  constructor({ call, number, millis, signal, abort }: PendingCallInit) {
+  constructor({ call, number, millis, signal, abort, done }: PendingCallInit) {
     this.call = call;
     this.number = number;
     this.signal = signal;
     this.#millis = millis;
     this.#abort = abort;
+    this.#done = done;
     this.ended = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -78,6 +82,7 @@ export class PendingCall {
 
   resolve(): void {
     this.#unwatch();
+    this.#done?.(this);
     this.#resolve();
   }
 

@@ -1,4 +1,11 @@
-import { askedBy, bytesOfDescriptors, type Descriptor, Descriptors, nowhere } from '@coll/core/internal';
+import {
+  askedBy,
+  bytesOfDescriptors,
+  type CallTimes,
+  type Descriptor,
+  Descriptors,
+  nowhere,
+} from '@coll/core/internal';
 import { type CheckedCall, clashError, operationOf, reads, type SegmentList, writes } from '@coll/core/plugin';
 import type { Programs } from '@coll/native/addon';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
@@ -10,6 +17,8 @@ export interface ProcessCall {
    * Whether the program was busy with other work the last time this call took more than a slice.
    */
   wasLate?: boolean;
+  /** Times of the executions that took more than a slice, if the call is kept for repetitions. */
+  times?: CallTimes;
 }
 
 /** The rank that makes the calls, and what they execute. */

@@ -6,6 +6,7 @@ import {
   failureReasons,
   mostOtherRanks,
   nameIn,
+  SlowCallLog,
   type StallListener,
   withoutStack,
 } from '@coll/core/internal';
@@ -99,12 +100,14 @@ export class NativeProcessGroup {
     this.stalls = stalls;
     const wake = () => this.#settle();
     this.#handle = binding.group(rank, Int32Array.from(sockets), heartbeatSeconds * 1000, wake);
+    const slowCalls = new SlowCallLog(whole?.[rank] ?? rank);
     this.#queue = new ProcessQueue(binding, this.#handle, {
       rank,
       stalls,
       fail: (reason, text) => this.fail(reason, text),
       end: (answer, call) => this.#end(answer, call),
       failureOf: (call, number, signal) => this.#failureOf(call, number, signal),
+      slow: (...call) => slowCalls.add(...call),
       hasFailed: () => this.#isClosed || this.#binding.failure(this.#handle) !== undefined,
     });
   }

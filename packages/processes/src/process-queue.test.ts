@@ -36,12 +36,14 @@ class Scripted {
 let native: Scripted;
 let queue: ProcessQueue;
 let failures: string[];
+let slowCalls: (readonly [string, number, number])[];
 
 beforeEach(() => {
   // With real time, a machine that is busy with other programs would look like a busy program.
   vi.useFakeTimers({ toFake: ['performance'] });
   native = new Scripted();
   failures = [];
+  slowCalls = [];
   queue = new ProcessQueue(native.binding, group, {
     rank: 1,
     stalls: undefined,
@@ -49,6 +51,7 @@ beforeEach(() => {
     end: (answer) => failures.push(`ended by ${answer}`),
     failureOf: () => new Error('the group has failed') as CollError,
     hasFailed: () => false,
+    slow: (...call) => slowCalls.push(call),
   });
 });
 
@@ -215,6 +218,7 @@ it('the process queue reports which ranks a call has been waiting for if it wait
     end: () => {},
     failureOf: () => new Error('the group has failed') as CollError,
     hasFailed: () => false,
+    slow: () => {},
   });
   native.answers.set('first', [status.failed]);
   const first = stalling.add(call('first'), 5, {});
@@ -225,4 +229,19 @@ it('the process queue reports which ranks a call has been waiting for if it wait
   await first;
   expect(reports).toHaveLength(2);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it('the process queue reports a repeated call that took far longer than before', async () => {
+  const repeated = { ...call('repeated'), isKept: true };
+  let number = 0;
+  for (const millis of [2, 2, 2, 2, 2, 3000]) {
+    native.answers.set('repeated', [status.slice]);
+    const ended = queue.add(repeated, number++, {});
+    pass(millis);
+    await new Promise((resolve) => setImmediate(resolve));
+    // After a long pause, the progress thread continues the call.
+    queue.settle();
+    await ended;
+  }
+  expect(slowCalls).toEqual([['all-reduce sum', 3, 0.002]]);
 });

@@ -1,6 +1,6 @@
 import { CollError, type RunOptions } from '@coll/core';
-import { messageOf, type StallListener } from '@coll/core/internal';
-import { closedError, type PreparedCall } from '@coll/core/plugin';
+import { CallTimes, messageOf, type StallListener } from '@coll/core/internal';
+import { closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { CallTiming, isBusy, leavingMillis, patienceMillis, sliceMillis } from './call-timing.js';
 import { PendingCall } from './pending-call.js';
@@ -16,6 +16,8 @@ export interface QueueOwner extends ThreadOwner {
   readonly stalls: StallListener | undefined;
   /** Whether the group has failed or is closed. */
   hasFailed(): boolean;
+  /** Called for a call that took far longer than usual. `medianSeconds`: the usual time. */
+  slow(operation: string, seconds: number, medianSeconds: number): void;
   /** Ends the group for all members because this member cannot continue. */
   fail(kind: 'failed' | 'aborted', text: string): void;
 }
@@ -77,7 +79,7 @@ export class ProcessQueue {
     if (answer === status.done) return undefined;
     const { signal } = options;
     const abort = () => this.#owner.fail('aborted', `aborted: ${messageOf(signal?.reason)}`);
-    const pending = new PendingCall({ call, number, millis: millisOf(options), signal, abort });
+    const pending = new PendingCall({ call, number, millis: millisOf(options), signal, abort, done: this.#noteTime });
     this.#held.push(pending);
     if (answer !== undefined) this.#leave(pending, answer);
     this.#advance();
@@ -160,6 +162,15 @@ export class ProcessQueue {
   #longSliceOf(call: Call): number {
     return Math.max(sliceMillis, leavingMillis(this.#copiedBytes(call)));
   }
+
+  /** Compares the time of a call that is repeated with its earlier times. */
+  readonly #noteTime = ({ call, pace }: PendingCall): void => {
+    if (!pace || !call.isKept) return;
+    const seconds = pace.elapsedMillis / 1000;
+    call.handle.times ??= new CallTimes();
+    const median = call.handle.times.note(seconds);
+    if (median !== undefined) this.#owner.slow(operationOf(call), seconds, median);
+  };
 
   #newPace(call: Call): CallTiming {
     return new CallTiming(this.#copiedBytes(call));

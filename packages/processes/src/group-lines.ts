@@ -1,0 +1,62 @@
+import type { Algorithm, Link } from '@coll/core';
+import { GroupLog, log, rankList } from '@coll/core/internal';
+import type { MemberConfig } from './member-config.js';
+import type { Address, PeerInfo } from './peer-info.js';
+import type { LocalRank } from './process-group.js';
+
+/** The name and version of the runtime of this process: `Node.js 22.12.0`. */
+export function ownRuntime(): string {
+  const { bun, deno, node } = process.versions;
+  if (bun !== undefined) return `Bun ${bun}`;
+  return deno === undefined ? `Node.js ${node}` : `Deno ${deno}`;
+}
+
+/** Logs where a member accepts connections. `dataPort`: 0 if it never uses TCP for data. */
+export function logListening({ rank }: MemberConfig, { host, port }: Address, dataPort: number): void {
+  const data = dataPort === 0 ? 'no port for data' : `port ${dataPort} for data`;
+  const message = `rank ${rank} listens at ${host}, port ${port} for members, ${data}`;
+  log('debug', message, { rank, event: 'listening', data: { host, port, dataPort } });
+}
+
+/** Warns if members run different releases of their runtime. Releases of this library always agree. */
+export function logRuntimes({ rank }: MemberConfig, peers: readonly PeerInfo[]): void {
+  const ranksBy: Record<string, number[]> = {};
+  for (const [other, { runtime }] of peers.entries()) ranksBy[runtime] = [...(ranksBy[runtime] ?? []), other];
+  const runtimes = Object.entries(ranksBy);
+  if (runtimes.length === 1) return;
+  const where = runtimes.map(([runtime, ranks]) => `${runtime} on ${rankList(ranks)}`).join(', ');
+  const message = `members run different runtimes: ${where}; install the same one on all hosts`;
+  log(rank === 0 ? 'warn' : 'debug', message, { rank, event: 'runtimes differ', data: { ranksByRuntime: ranksBy } });
+}
+
+/** An open group, from the view of one member. */
+export interface GroupOfLines {
+  readonly rank: number;
+  readonly hosts: readonly string[];
+  readonly links: readonly Link[];
+  readonly simd: string;
+  readonly algorithm: Algorithm;
+  readonly local: LocalRank;
+  /** Whether the group was made by `split`. */
+  readonly isPart: boolean;
+}
+
+/** Logs that a group has opened. Groups made by `split` log at level debug, because programs may make many. */
+export function logOpened({ rank, hosts, links, simd, algorithm, local, isPart }: GroupOfLines): GroupLog {
+  const facts = {
+    kind: 'processes',
+    members: hosts.length,
+    hosts,
+    transport: transportOf(links),
+    engine: 'native',
+    simd,
+    algorithm: algorithm.name,
+    coresPerMember: local.cores / local.ranks,
+  } as const;
+  return isPart ? new GroupLog(rank, facts, 'debug') : new GroupLog(rank, facts);
+}
+
+function transportOf(links: readonly Link[]): string {
+  const names = new Set(links.map(({ transport }) => (transport === 'tcp' ? 'tcp' : 'shared memory')));
+  return names.size === 0 ? 'no links' : [...names].sort().join(' and ');
+}
