@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -100,7 +100,8 @@ export default defineConfig({
     })),
     pool: 'forks',
     // Tests of the calibration measure this machine, no others.
-    env: { COLL_THRESHOLDS: 'default' },
+    // Records of tests that end badly stay out of the way of others.
+    env: { COLL_THRESHOLDS: 'default', COLL_RECORD_DIR: path.join(tmpdir(), `coll-test-records-${userInfo().uid}`) },
     // A package may have nothing that npm test leaves out.
     passWithNoTests: mode === 'rest' || mode === 'mpi',
     // These end what hangs. How fast a machine is, and what else it does, decides no test.

@@ -115,6 +115,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           development: 'Development',
           executors: 'Executors and engines',
           processes: 'Processes',
+          records: 'Flight records',
           benchmarks: 'Benchmarks',
           costs: 'Costs and simulation',
           scale: 'Memory, connections and messages',

@@ -25,8 +25,8 @@ const addressOf = (file) =>
   `${homepage}/${statSync(path.join(root, file)).isDirectory() ? 'tree' : 'blob'}/main/${file}`;
 
 // Members of a group compare their release, which must also be in bundles.
-const releaseFile = 'packages/rendezvous/src/release.ts';
-const { version: release } = JSON.parse(read('packages/rendezvous/package.json'));
+const releaseFile = 'packages/core/src/support/release.ts';
+const { version: release } = JSON.parse(read('packages/core/package.json'));
 ensure(
   releaseFile,
   read(releaseFile).replace(/release = '.*'/, `release = '${release}'`),

@@ -5,8 +5,8 @@
 
 export { findBinding, platformPackage, published } from './binding.js';
 export { type Calibration, calibration, describeCalibration, findCalibration, ownThresholds } from './calibration.js';
-export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';
+export { nativeBinding } from './loaded-binding.js';
 export { type NativeBinding, nativeInterface, status } from './native-binding.js';
 export { noMessages, type PrepareMessages, Programs } from './programs.js';
 export { SpareHandles } from './spare-handles.js';

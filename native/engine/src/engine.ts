@@ -1,11 +1,12 @@
-import { CollError, type Engine } from '@coll/core';
+import type { Engine } from '@coll/core';
 import { requireJoin } from '@coll/core/internal';
 import { createThreadGroup } from '@coll/core/plugin';
-import { adviceFor, type BindingSearch, describeAttempts, findBinding } from './binding.js';
+import { adviceFor } from './binding.js';
 import { calibration } from './calibration.js';
-import type { NativeBinding } from './native-binding.js';
+import { nativeBinding, reasonOf, searchBinding } from './loaded-binding.js';
 import { NativeCommunicator } from './native-communicator.js';
 import { NativeThreadCommunicator } from './native-thread-communicator.js';
+import { openRecord } from './record/open-record.js';
 import { listOf } from './thresholds.js';
 
 /**
@@ -29,15 +30,18 @@ import { listOf } from './thresholds.js';
 export const native: Engine = {
   name: 'native',
   get simd() {
-    const found = search();
+    const found = searchBinding();
     return 'binding' in found ? found.binding.simd : undefined;
   },
   probe() {
-    const found = search();
+    const found = searchBinding();
     if ('binding' in found) return { available: true };
     return { available: false, reason: reasonOf(found), advice: adviceFor(found.attempts) };
   },
-  communicator: (size, algorithm) => new NativeCommunicator(nativeBinding(), size, algorithm),
+  communicator(size, algorithm) {
+    openRecord();
+    return new NativeCommunicator(nativeBinding(), size, algorithm);
+  },
   createGroup(options) {
     const group = createThreadGroup(options);
     const binding = nativeBinding();
@@ -46,30 +50,7 @@ export const native: Engine = {
   },
   join(group, request) {
     requireJoin(group, request);
+    openRecord();
     return new NativeThreadCommunicator(nativeBinding(), native, group, request);
   },
 };
-
-let searched: BindingSearch | undefined;
-
-function search(): BindingSearch {
-  searched ??= findBinding();
-  return searched;
-}
-
-function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): string {
-  const what = found.attempts.every(({ isMissing }) => isMissing)
-    ? 'its binary is missing'
-    : 'its binary cannot be loaded';
-  return `${what}; tried ${describeAttempts(found.attempts)}`;
-}
-
-/**
- * Returns the C++ addon of this package.
- * @throws CollError that says why the addon cannot be loaded
- */
-export function nativeBinding(): NativeBinding {
-  const found = search();
-  if ('binding' in found) return found.binding;
-  throw new CollError('ERR_COLL_NO_ENGINE', `the native engine is unavailable: ${reasonOf(found)}`);
-}

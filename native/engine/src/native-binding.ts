@@ -33,7 +33,7 @@ export const status = {
  * Version of the addon's exports and of the integer format of schedules; must equal the version in
  * `cpp/addon`.
  */
-export const nativeInterface = 15;
+export const nativeInterface = 16;
 
 /** How long `execute` may wait for other ranks, in the order of the C++ enum `Wait`. */
 export const waiting = {
@@ -111,6 +111,17 @@ export interface NativeBinding {
    * process; empty texts if it allows them. Undefined on platforms without groups of processes.
    */
   probeHost?(): [sharedMemory: string, memoryAccess: string];
+  /** Random, equal for all threads of the process; undefined on platforms without mapped records. */
+  readonly processName?: string;
+  /**
+   * Creates a file for this user only, reserves its space and maps it. The memory is the record of
+   * this thread from now on: native code stamps its calls, and a thread of the process writes a
+   * pulse to it once a second. Undefined on platforms without mapped records.
+   * @throws Error with the reason if that fails
+   */
+  mapRecord?(path: string): ArrayBuffer;
+  /** Does the same with memory that the caller keeps as long as the thread exists. */
+  attachRecord?(memory: Int32Array): void;
   /**
    * The functions with which `@coll/processes` communicates between processes; undefined on
    * platforms without them.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RuntimeError } from '@coll/core';
+import { recordFolder, removeRecordsOf } from '@coll/native/record';
 import { TcpStoreServer } from '@coll/rendezvous';
 import { membershipFrom } from '@coll/strategy';
 import type { RunRequest } from './arguments.js';
@@ -44,13 +45,22 @@ export async function run(request: RunRequest): Promise<RunEnd> {
     interruptions.watch(group);
     const failure = await group.ended;
     const { isUnread } = group;
-    if (!failure) return { exitCode: interruptions.first?.exitCode ?? 0, isUnread };
+    if (!failure) {
+      if (!interruptions.first) removeRecords(name);
+      return { exitCode: interruptions.first?.exitCode ?? 0, isUnread };
+    }
     const mayRestart = restart < request.maxRestarts;
     const goesOn = mayRestart && !interruptions.first;
     tellFailure(failure, request, goesOn ? restart + 1 : undefined);
     // The interruption's exit code is used only if the ranks would have restarted without it.
     if (!goesOn) return { exitCode: (mayRestart && interruptions.first?.exitCode) || failure.exitCode, isUnread };
   }
+}
+
+/** Removes what the ranks of a job that has ended well have recorded on this host. */
+function removeRecords(job: string): void {
+  const folder = recordFolder({ mayCreate: false });
+  if ('path' in folder) removeRecordsOf(folder.path, job);
 }
 
 function requireNoLauncher(environment: NodeJS.ProcessEnv): void {

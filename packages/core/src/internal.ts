@@ -52,6 +52,7 @@ export {
   type CallRecorder,
   type GroupIdentity,
   type RecordedGroup,
+  type RecordedNote,
   recordedCommunicator,
   recordedGroup,
   recorder,
@@ -105,12 +106,13 @@ export type {
 } from './support/host.js';
 export { type KnownOptions, knownOptions, requireKnownOptions } from './support/known-options.js';
 export { joinLogOrigin, setLogOrigin } from './support/log-origin.js';
-export { isLogged, log, logDeprecated } from './support/logger.js';
+export { isLogged, type LogLevel, log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';
 export { optionsOf } from './support/options-of.js';
 export { bytesText, countText, secondsText, shareText } from './support/quantities.js';
 export { quote } from './support/quote.js';
 export { allRanks, oneRank } from './support/ranks.js';
+export { release } from './support/release.js';
 export { requireFunction, requireList, requireTimeout } from './support/requirements.js';
 export { requireSignal } from './support/signal.js';
 export { CallTimes, SlowCallLog } from './support/slow-calls.js';

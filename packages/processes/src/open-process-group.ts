@@ -3,6 +3,7 @@ import { joinLogOrigin, quote, recorder, type StallListener } from '@coll/core/i
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
+import { openRecord } from '@coll/native/record';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
 import { addressOf, hasStallReader, jobStore, release } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
@@ -73,6 +74,7 @@ async function openGroup(
   requireGoing(config);
   if (!part) joinLogOrigin(config.rank);
   const binding = processBinding();
+  openRecord();
   // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
   ownThresholds();
   const { store, isOwn, host } = await storeOf(options, config, launched);

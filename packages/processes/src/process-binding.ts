@@ -191,7 +191,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 15;
+const processInterface = 16;
 
 /**
  * Returns the addon.

@@ -1,4 +1,6 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
+
+export { release } from '@coll/core/internal';
 export { generationFromEnvironment, hostFromEnvironment, jobFromEnvironment } from './environment-store.js';
 export { hostedStore, hostStore, listenForGroup } from './hosted-store.js';
 export { requireJobKey } from './job-key.js';
@@ -24,6 +26,5 @@ export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
 export { addressOf, isLoopback, reachableAddress } from './own-address.js';
 export { claimPmi, holdLauncher } from './pmi/launcher-channel.js';
-export { release } from './release.js';
 export { defaultStallSeconds, hasStallReader, stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

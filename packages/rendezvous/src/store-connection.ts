@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { CollError, ValueError } from '@coll/core';
+import { release } from '@coll/core/internal';
 import {
   type Answer,
   allKeys,
@@ -12,7 +13,6 @@ import {
   type Op,
   type Request,
 } from './frames.js';
-import { release } from './release.js';
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
 import type { Table } from './table.js';
 

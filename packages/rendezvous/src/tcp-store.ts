@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
-import { afterSeconds, knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { afterSeconds, knownOptions, optionsOf, quote, release } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
 import {
   type Answer,
@@ -15,7 +15,6 @@ import {
   type Op,
 } from './frames.js';
 import { requireJob, requireJobKey } from './job-key.js';
-import { release } from './release.js';
 import { connectSecurely, requirePreSharedKeys } from './secure-connection.js';
 import { requireKey, requireValue, requireWaitFields, type WaitOptions } from './store.js';
 import { UnreachableHost } from './unreachable-host.js';

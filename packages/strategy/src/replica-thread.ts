@@ -1,6 +1,6 @@
 import { CollError, failThreadGroup } from '@coll/core';
 import { type OwnThread, setEndRequests, ThreadEndRequests, takeRunNote } from '@coll/core/internal';
-import { host } from './host.js';
+import { host, openRecord } from './host.js';
 import type { Loading } from './node/module-loading.js';
 import { annotate } from './replicas/replica-error.js';
 import { setOutside } from './scope/contexts.js';
@@ -78,7 +78,8 @@ class ReplicaThread {
   }
 
   async #open(): Promise<ReplicaEnvironment> {
-    const { setup } = this.#start;
+    const { firstReplica, replica, setup } = this.#start;
+    openRecord({ threadName: `replica ${firstReplica + replica}` });
     if ('plugin' in setup) return openPluginEnvironment(this.#start, setup);
     // Imported only if needed, because this loads the code for several workers.
     const { openWorkerEnvironment } = await import('./workers/worker-environment.js');

@@ -8,6 +8,7 @@
 #include "host_probe.h"
 #include "memory.h"
 #include "offers.h"
+#include "records.h"
 #include "thresholds.h"
 
 namespace coll {
@@ -32,7 +33,7 @@ namespace {
 
 // Increased with every change of the exports, or of the integers of a program, so that older
 // binaries are refused.
-constexpr int kInterface = 15;
+constexpr int kInterface = 16;
 
 constexpr int kMostCores = 1 << 16;
 
@@ -139,6 +140,7 @@ Napi::Object fill(Napi::Object exports) {
   add<close>(exports, "close");
   add_calibration(exports);
   add_host_probe(exports);
+  add_records(exports);
   add_processes(exports);
   return exports;
 }

@@ -16,7 +16,7 @@ import {
 import { quote } from '@coll/core/internal';
 import { deviceType, portableWorld } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
-import { ourEngines } from '../host.js';
+import { openRecord, ourEngines } from '../host.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 
@@ -103,6 +103,7 @@ export class OpsChoice {
 
   async #open(): Promise<CrossDeviceOps> {
     if (!this.engine) return this.given as CrossDeviceOps;
+    openRecord();
     const { plugin, options } = await this.here();
     const world = { ...portableWorld(this.#devices, this.engine.engine), resolution: this.engine };
     return plugin.create(options as never, world);

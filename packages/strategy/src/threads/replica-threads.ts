@@ -1,6 +1,6 @@
 import { AbortedError, type Engine, failThreadGroup, RuntimeError, type ThreadGroup } from '@coll/core';
 import { log, messageOf, ProcessEndRequests } from '@coll/core/internal';
-import { host } from '../host.js';
+import { host, openRecord } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
 import { annotate } from '../replicas/replica-error.js';
 import { onRecords, type RecordedRun, type RunOptions } from '../scope/run-options.js';
@@ -75,6 +75,7 @@ export class ReplicaThreads implements ReplicaListener {
     const size = devices.length;
     this.#loading = host.loadingOf('plugin' in setup ? [module.href, setup.plugin.module] : [module.href]);
     this.#modules.set(module.href, this.#loading);
+    openRecord();
     this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
     const endRequests = new Int32Array(new SharedArrayBuffer(8));

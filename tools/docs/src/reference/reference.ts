@@ -100,7 +100,9 @@ function entryPointsOf(folder: string): EntryPoint[] {
     // These modules have no exports for users: they register a plug-in, run in a thread, or serve our own packages.
     if (
       source === undefined ||
-      ['./addon', './internal', './internal-node', './machine', './register', './replica-thread'].includes(subpath)
+      ['./addon', './internal', './internal-node', './machine', './record', './register', './replica-thread'].includes(
+        subpath,
+      )
     )
       return [];
     const description = subpath === '.' ? manifest.description : undefined;
