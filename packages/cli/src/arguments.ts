@@ -93,8 +93,25 @@ interface TryOptions {
   readonly output?: true;
 }
 
+/** The parsed arguments of `coll trace`. */
+export interface TraceRequest {
+  /** Files, folders, or the name of a job; empty means the newest job of this user. */
+  readonly targets: readonly string[];
+  /** The file for the timeline; undefined means none. */
+  readonly out: string | undefined;
+  readonly isJson: boolean;
+  /** How many of the latest calls of each thread to read; undefined means all. */
+  readonly lastCalls: number | undefined;
+}
+
+interface TraceOptions {
+  readonly out?: string;
+  readonly json?: true;
+  readonly last?: number;
+}
+
 /** The parsed arguments of any command. */
-export type Request = RunRequest | StoreRequest | DoctorRequest | TryRequest;
+export type Request = RunRequest | StoreRequest | DoctorRequest | TryRequest | TraceRequest;
 
 const mostRanks = 1024;
 
@@ -132,6 +149,11 @@ export function parseArguments(args: readonly string[]): Request {
     request = { replicaModule, args, replicas, seconds, timeoutSeconds, isJson: json, showsOutput: output };
   });
   program.addCommand(trying);
+  const tracing = traceCommand(program.createCommand('trace').copyInheritedSettings(program));
+  tracing.action((targets: readonly string[], { out, json, last }: TraceOptions) => {
+    request = { targets, out, isJson: json ?? false, lastCalls: last };
+  });
+  program.addCommand(tracing);
   program.parse(args, { from: 'user' });
   return request as Request;
 }
@@ -225,6 +247,20 @@ function tryCommand(command: Command): Command {
     .option('-v, --output', 'print the output of the runs, on stderr');
 }
 
+function traceCommand(command: Command): Command {
+  return command
+    .description(
+      'Prints which rank a job waits for, or why it has failed, from the records that its threads keep of their latest calls.',
+    )
+    .argument(
+      '[records...]',
+      'files or folders of records, or a job: its pid, COLL_JOB, or the id of a group (default: the newest job)',
+    )
+    .option('--out <file>', 'write a timeline of the calls, for Perfetto or chrome://tracing')
+    .option('--json', 'print JSON')
+    .option('--last <calls>', 'read only the latest calls of each thread', positiveNumber);
+}
+
 /** An argument of a replica: JSON becomes its value, and anything else is text. */
 function argumentOf(text: string): unknown {
   try {
@@ -272,6 +308,12 @@ function ranksFrom(text: string): number {
 function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a whole number, 0 or more.');
+}
+
+function positiveNumber(text: string): number {
+  const number = wholeNumber(text);
+  if (number > 0) return number;
+  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
 }
 
 // The longest time of a Node.js timer.

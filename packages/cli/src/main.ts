@@ -5,6 +5,7 @@ import { examine } from './doctor/examine.js';
 import { tell } from './report.js';
 import { run } from './run.js';
 import { serveStore } from './serve-store.js';
+import { trace } from './trace/trace.js';
 import { tryModule } from './try-module.js';
 
 const exitCodes = { internal: 1, badUsage: 2 };
@@ -14,6 +15,7 @@ try {
   if ('storeHost' in request) await serveStore(request);
   else if ('replicaModule' in request) process.exitCode = await tryModule(request);
   else if ('isStrict' in request) process.exitCode = await examine(request);
+  else if ('targets' in request) process.exitCode = trace(request);
   else {
     const { exitCode, isUnread } = await run(request);
     process.exitCode = exitCode;

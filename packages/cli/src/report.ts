@@ -34,5 +34,7 @@ export function tellFailure(
 /** Prints a message of this command itself to stderr. */
 export function tell(text: string): void {
   const [, , command = 'run'] = process.argv;
-  process.stderr.write(`coll ${['store', 'doctor', 'try'].includes(command) ? command : 'run'}: ${text}\n`);
+  process.stderr.write(
+    `coll ${['store', 'doctor', 'try', 'trace', 'top'].includes(command) ? command : 'run'}: ${text}\n`,
+  );
 }

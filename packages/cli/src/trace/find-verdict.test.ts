@@ -1,0 +1,398 @@
+import { describe, expect, it } from 'vitest';
+import { done, failed, now, type RecordedRank, recordedRank, waiting } from '../../test/recorded-ranks.js';
+import { findVerdict } from './find-verdict.js';
+import type { SeenRecord } from './group-records.js';
+import type { RecordedPart } from './record-file.js';
+
+/** Four ranks. All have made ten calls and wait in the next one, unless `others` says something else. */
+function four(others: Readonly<Record<number, Partial<RecordedRank> | undefined>>): readonly SeenRecord[] {
+  return [0, 1, 2, 3].flatMap((rank) => {
+    const given = rank in others ? others[rank] : {};
+    return given ? [recordedRank({ rank, size: 4, calls: [...done(10), waiting(41)], ...given })] : [];
+  });
+}
+
+const peerFailed = (rank: number, seconds = 1) => ({
+  calls: [...done(10), failed(seconds)],
+  notes: [{ kind: 'failure', rank, text: `ERR_COLL_PEER_FAILED: rank ${rank}`, time: now - 1e6 * seconds }] as const,
+});
+const exited = (exitCode: number, seconds = 1): Partial<SeenRecord['record']> => ({
+  ...{ end: exitCode === 0 ? 'closed' : 'failed', exitCode },
+  ...{ alive: now - 1e6 * seconds - 0.4e6, loopTurn: now - 1e6 * seconds },
+});
+const gone = (seconds: number, record: Partial<SeenRecord['record']> = {}): Partial<RecordedRank> => ({
+  process: 'gone',
+  record: { alive: now - 1e6 * seconds, loopTurn: now - 1e6 * seconds - 0.5e6, ...record },
+});
+const turning = { calls: done(10) };
+const busy = (seconds: number) => ({
+  calls: done(10),
+  record: { loopTurn: now - 1e6 * seconds, threadState: 'R', systemCall: -1 },
+});
+
+describe('a rank that does not come', () => {
+  it('is named if its event loop turns', () => {
+    expect(findVerdict(four({ 3: turning }))).toEqual({
+      kind: 'absent',
+      ranks: [3],
+      group: 'group',
+      call: { number: 10, verb: 'all-reduce' },
+      sentence:
+        'rank 3 never called all-reduce 10 (sum, float32, 4,096 elements), in which ranks 0, 1, 2 have waited for 41 s; its event loop turns, so the program does not come to the call',
+      waiting: [0, 1, 2],
+      seconds: 41,
+      missing: [],
+    });
+  });
+
+  it('is named if its event loop is busy', () => {
+    const { kind, ranks, sentence } = findVerdict(four({ 2: busy(40) }));
+    expect({ kind, ranks }).toEqual({ kind: 'busy', ranks: [2] });
+    expect(sentence).toMatch(/^rank 2 never called all-reduce 10 .*; its event loop has been busy for 40 s$/);
+  });
+
+  it('is named if it is blocked in a system call', () => {
+    const record = { loopTurn: now - 40e6, threadState: 'D', systemCall: 74 };
+    const { kind, ranks, sentence } = findVerdict(four({ 1: { calls: done(10), record } }));
+    expect({ kind, ranks }).toEqual({ kind: 'blocked', ranks: [1] });
+    expect(sentence).toContain('blocked in fsync for 40 s');
+  });
+
+  it('is named, with several others', () => {
+    const { kind, ranks, waiting: who } = findVerdict(four({ 1: turning, 3: turning }));
+    expect({ kind, ranks, who }).toEqual({ kind: 'absent', ranks: [1, 3], who: [0, 2] });
+  });
+
+  it('is named instead of a rank that waits for it in a sub-group', () => {
+    const half = { group: 'half', parent: 'group', size: 2 };
+    const whole = recordedRank({ rank: 1, size: 4 }).record.parts;
+    const sub = { calls: [waiting(50)], otherParts: whole, part: { ...half, rank: 0, wholeRank: 1 } };
+    const parts = recordedRank({ rank: 3, size: 4 }).record.parts;
+    const idle = { calls: [], otherParts: parts, part: { ...half, rank: 1, wholeRank: 3 } };
+    const { kind, ranks, group } = findVerdict([
+      recordedRank({ rank: 0, size: 4, calls: [waiting(41)] }),
+      recordedRank({ rank: 1, size: 4, ...sub }),
+      recordedRank({ rank: 2, size: 4, calls: [waiting(41)] }),
+      recordedRank({ rank: 3, size: 4, ...idle }),
+    ]);
+    expect({ kind, ranks, group }).toEqual({ kind: 'absent', ranks: [3], group: 'half' });
+  });
+
+  it('is not named after a short wait', () => {
+    const calls = [...done(10), waiting(0.2)];
+    const { kind } = findVerdict(four({ 0: { calls }, 1: { calls }, 2: { calls }, 3: turning }));
+    expect(kind).toBe('healthy');
+  });
+
+  it('is named if all others have failed by their deadline, and it came too late', () => {
+    const text = 'ERR_COLL_DEADLINE: all-reduce has taken longer than 5 seconds';
+    const late = {
+      calls: [...done(10), failed(9, 5)],
+      notes: [{ kind: 'failure', rank: 0, text, time: now - 9e6 }] as const,
+    };
+    const self = peerFailed(0, 3);
+    const { kind, ranks } = findVerdict(four({ 0: late, 1: late, 2: late, 3: self }));
+    expect({ kind, ranks }).toEqual({ kind: 'absent', ranks: [3] });
+  });
+});
+
+describe('a process that ends', () => {
+  it('is named if it was killed, and the others failed because of it', () => {
+    const victim = { ...peerFailed(2), record: exited(1) };
+    const { kind, ranks, sentence } = findVerdict(
+      four({ 0: victim, 1: victim, 2: { calls: [...done(10), waiting(2)], ...gone(1.2) }, 3: victim }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [2] });
+    expect(sentence).toMatch(
+      /^rank 2 was killed in all-reduce 10 \(sum, float32, 4,096 elements\); ranks 0, 1, 3 waited for/,
+    );
+  });
+
+  it('is named instead of a rank that has failed because of it', () => {
+    const killed = { calls: done(10), ...gone(5) };
+    const { kind, ranks } = findVerdict(
+      four({ 0: peerFailed(1, 1), 1: { ...peerFailed(2, 2), record: exited(1, 2) }, 2: killed, 3: peerFailed(1, 1) }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [2] });
+  });
+
+  it('is named although the launcher has killed others that were computing', () => {
+    const killed = { calls: done(10), ...gone(1) };
+    const { kind, ranks } = findVerdict(
+      four({ 0: { ...peerFailed(3), process: 'gone' }, 1: killed, 2: killed, 3: killed }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [3] });
+  });
+
+  it('is named if others wait for it', () => {
+    const { kind, ranks } = findVerdict(four({ 3: { calls: done(10), ...gone(30) } }));
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [3] });
+  });
+
+  it('is named if it exited early, with its exit code', () => {
+    const { kind, ranks, sentence } = findVerdict(
+      four({ 3: { calls: done(7), process: 'gone', record: exited(0, 30) } }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'exited', ranks: [3] });
+    expect(sentence).toContain('rank 3 ended with exit code 0 before all-reduce 10');
+  });
+
+  it('is named if it closed its group early', () => {
+    const closing = { ...turning, part: { closed: now - 2e6 } };
+    const victim = peerFailed(3, 1);
+    const { kind, ranks, sentence } = findVerdict(four({ 0: victim, 1: victim, 2: victim, 3: closing }));
+    expect({ kind, ranks }).toEqual({ kind: 'exited', ranks: [3] });
+    expect(sentence).toContain('rank 3 closed the group');
+  });
+
+  it('is named if it failed by its own error', () => {
+    const text = 'ended with exit code 1: ENOSPC: no space left on device';
+    const own = { calls: done(10), process: 'gone', record: exited(1, 2), notes: [{ kind: 'exit', text }] } as const;
+    const victim = peerFailed(1);
+    const { kind, ranks, sentence } = findVerdict(four({ 0: victim, 1: own, 2: victim, 3: victim }));
+    expect({ kind, ranks }).toEqual({ kind: 'failed', ranks: [1] });
+    expect(sentence).toContain('ENOSPC');
+  });
+
+  it('is named if its own call was refused', () => {
+    const notes = [
+      { kind: 'refused', rank: 1, text: 'ERR_COLL_TYPE' },
+      { kind: 'failure', rank: 1, text: 'ERR_COLL_REFUSED: rank 1 refused its call' },
+    ] as const;
+    const victim = peerFailed(1);
+    const { kind, ranks, sentence } = findVerdict(
+      four({ 0: victim, 1: { calls: done(10), notes }, 2: victim, 3: victim }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'failed', ranks: [1] });
+    expect(sentence).toContain('ERR_COLL_TYPE');
+  });
+
+  it('has no culprit if something has killed all processes together', () => {
+    const killed = { calls: done(10), ...gone(5) };
+    const { kind, ranks, sentence } = findVerdict(four({ 0: killed, 1: killed, 2: killed, 3: killed }));
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [0, 1, 2, 3] });
+    expect(sentence).toContain('together');
+  });
+
+  it('does not hide for whom the others waited before something killed all', () => {
+    const calls = [...done(10), waiting(41)];
+    const killed = gone(5);
+    const { kind, ranks } = findVerdict(
+      four({ 0: { calls, ...killed }, 1: { calls, ...killed }, 2: { calls, ...killed }, 3: { ...turning, ...killed } }),
+    );
+    expect(ranks).toEqual([3]);
+    expect(kind).not.toBe('healthy');
+  });
+
+  it('does not hide that the event loop was busy', () => {
+    const calls = [...done(10), waiting(41)];
+    const killed = gone(5);
+    const looping = gone(5, { loopTurn: now - 40e6, threadState: 'R', systemCall: -1 });
+    const { kind, ranks } = findVerdict(
+      four({
+        0: { calls, ...killed },
+        1: { calls, ...killed },
+        2: { calls, ...killed },
+        3: { ...turning, ...looping },
+      }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'busy', ranks: [3] });
+  });
+});
+
+describe('a process that is stopped', () => {
+  const still = { alive: now - 30e6, loopTurn: now - 30.4e6 };
+
+  it('is named while it is stopped', () => {
+    const { kind, ranks, sentence } = findVerdict(four({ 1: { calls: done(10), process: 'stopped', record: still } }));
+    expect({ kind, ranks }).toEqual({ kind: 'stopped', ranks: [1] });
+    expect(sentence).toContain('rank 1 is stopped: its process has not run for 30 s before all-reduce 10');
+  });
+
+  it('is named if it stopped inside the call', () => {
+    const calls = [...done(10), waiting(41)];
+    const { kind, ranks } = findVerdict(four({ 1: { calls, process: 'running', record: still } }));
+    expect({ kind, ranks }).toEqual({ kind: 'stopped', ranks: [1] });
+  });
+
+  it('is named if the records are read on another host', () => {
+    const others = { process: 'unknown' } as const;
+    const { kind, ranks } = findVerdict(
+      four({ 0: others, 1: { calls: done(10), process: 'unknown', record: still }, 2: others, 3: others }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'silent', ranks: [1] });
+  });
+});
+
+describe('calls that differ', () => {
+  const other = (call: object) => ({ calls: [...done(10), waiting(4, call)] });
+
+  it.each([
+    ['verb', { verb: 'broadcast', op: undefined, peer: 0 }],
+    ['op', { op: 'max' }],
+    ['dtype', { dtype: 'int32' }],
+    ['length', { bytes: 8 }],
+    ['purpose', { purpose: 'barrier' }],
+  ] as const)('name the minority by its %s', (_, call) => {
+    const { kind, ranks, waiting: who } = findVerdict(four({ 2: other(call) }));
+    expect({ kind, ranks, who }).toEqual({ kind: 'wrong-call', ranks: [2], who: [0, 1, 3] });
+  });
+
+  it('name the first rank that differs from rank 0 if there is no majority', () => {
+    const { kind, ranks, sentence } = findVerdict(four({ 1: other({ op: 'max' }), 3: other({ op: 'max' }) }));
+    expect({ kind, ranks }).toEqual({ kind: 'wrong-call', ranks: [1] });
+    expect(sentence).toBe(
+      'rank 1 called all-reduce 10 (max, float32, 4,096 elements), but ranks 0, 2 called all-reduce 10 (sum, float32, 4,096 elements)',
+    );
+  });
+
+  it('are no fault if they were made after a failure', () => {
+    const after = {
+      calls: [...done(10), failed(0.5, 0.1, { verb: 'all-gather' })],
+      notes: [{ kind: 'failure', rank: 3, text: 'ERR_COLL_PEER_FAILED: rank 3', time: now - 1e6 }] as const,
+    };
+    const { kind, ranks } = findVerdict(
+      four({ 0: peerFailed(3), 1: peerFailed(3), 2: after, 3: { calls: done(10), ...gone(1) } }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [3] });
+  });
+
+  it('may differ in length where a root has the values of all ranks', () => {
+    const gather = (rank: number) => ({
+      calls: [...done(10), waiting(41, { verb: 'gather', op: undefined, peer: 0, bytes: rank === 0 ? 64 : 16 })],
+    });
+    const { kind, ranks } = findVerdict(four({ 0: gather(0), 1: gather(1), 2: gather(2), 3: turning }));
+    expect({ kind, ranks }).toEqual({ kind: 'absent', ranks: [3] });
+  });
+});
+
+describe('messages', () => {
+  const send = (peer: number) => ({ calls: [waiting(12, { verb: 'send', op: undefined, peer, number: 0 })] });
+  const receive = (peer: number) => ({ calls: [waiting(12, { verb: 'receive', op: undefined, peer, number: 0 })] });
+
+  it('name two ranks that both send first', () => {
+    const { kind, ranks, sentence } = findVerdict(four({ 0: { calls: [] }, 1: send(2), 2: send(1), 3: { calls: [] } }));
+    expect({ kind, ranks }).toEqual({ kind: 'cycle', ranks: [1, 2] });
+    expect(sentence).toContain('each of them sends before it receives');
+  });
+
+  it('name all ranks of a longer cycle', () => {
+    const { kind, ranks } = findVerdict(four({ 0: send(1), 1: send(2), 2: send(3), 3: send(0) }));
+    expect({ kind, ranks }).toEqual({ kind: 'cycle', ranks: [0, 1, 2, 3] });
+  });
+
+  it('name two ranks that both send first, if they have failed by their deadline', () => {
+    const deadline = (peer: number, seconds: number) => ({
+      calls: [failed(seconds, 5, { verb: 'send', op: undefined, peer, number: 0 })],
+      notes: [{ kind: 'failure', rank: 1, text: 'ERR_COLL_DEADLINE: send', time: now - 1e6 * seconds }] as const,
+    });
+    const { kind, ranks } = findVerdict(
+      four({ 0: { calls: [] }, 1: deadline(2, 2), 2: deadline(1, 1.9), 3: { calls: [] } }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'cycle', ranks: [1, 2] });
+  });
+
+  it('name a rank that does not send', () => {
+    const { kind, ranks, sentence } = findVerdict(
+      four({ 0: receive(3), 1: { calls: [] }, 2: { calls: [] }, 3: { calls: [] } }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'absent', ranks: [3] });
+    expect(sentence).toMatch(/^rank 3 never sent message 0 to rank 0 .* in which rank 0 has waited for 12 s/);
+  });
+
+  it('name no one while a message is on its way', () => {
+    const { kind, ranks } = findVerdict(four({ 0: receive(3), 1: { calls: [] }, 2: { calls: [] }, 3: send(0) }));
+    expect({ kind, ranks }).toEqual({ kind: 'unknown', ranks: [] });
+  });
+});
+
+describe('missing records', () => {
+  it('keep the cause unknown', () => {
+    const { kind, ranks, missing, sentence } = findVerdict(four({ 2: undefined }));
+    expect({ kind, ranks, missing }).toEqual({ kind: 'unknown', ranks: [], missing: [2] });
+    expect(sentence).toContain('whose record is missing: 2');
+  });
+
+  it('keep the cause unknown if the others have failed because of the rank', () => {
+    const { kind, ranks } = findVerdict(four({ 0: peerFailed(2), 1: peerFailed(2), 2: undefined, 3: peerFailed(2) }));
+    expect({ kind, ranks }).toEqual({ kind: 'unknown', ranks: [] });
+  });
+
+  it('do not hide a rank that is known to be busy', () => {
+    const { kind, ranks } = findVerdict(four({ 1: busy(40), 2: undefined }));
+    expect({ kind, ranks }).toEqual({ kind: 'busy', ranks: [1] });
+  });
+
+  it('keep the cause unknown if all known ranks are in the call', () => {
+    const { kind, ranks, sentence } = findVerdict(four({}));
+    expect({ kind, ranks }).toEqual({ kind: 'unknown', ranks: [] });
+    expect(sentence).toContain('all-reduce 10');
+  });
+});
+
+describe('a group that a later one has replaced', () => {
+  it('is not what the verdict is about', () => {
+    const old = peerFailed(3, 50);
+    const replaced = (rank: number) => {
+      const later = { group: 'later', size: 3, rank, wholeRank: rank, opened: now - 40e6 };
+      const [own] = recordedRank({ rank, size: 4 }).record.parts as [RecordedPart];
+      return recordedRank({ rank, size: 4, ...old, otherParts: [{ ...own, ...later }] });
+    };
+    const { kind } = findVerdict([replaced(0), replaced(1), replaced(2)]);
+    expect(kind).toBe('healthy');
+  });
+});
+
+describe('a group that does not open', () => {
+  const opening = (rank: number) => {
+    const note = {
+      kind: 'opening',
+      text: `rank ${rank} of 3, job "job", generation 0`,
+      part: undefined,
+      time: now - 20e6,
+    } as const;
+    const seen = recordedRank({ rank, size: 3 });
+    return { ...seen, record: { ...seen.record, parts: [], notes: [{ ...note, rank: undefined, call: undefined }] } };
+  };
+
+  it('names the ranks that have not come if their threads are known', () => {
+    const seen = opening(2);
+    const other = { ...seen, record: { ...seen.record, notes: [] } };
+    const { kind, ranks, waiting: who, seconds } = findVerdict([opening(0), opening(1), other]);
+    expect({ kind, ranks, who, seconds }).toEqual({ kind: 'absent', ranks: [2], who: [0, 1], seconds: 20 });
+  });
+
+  it('names none if their records may be elsewhere', () => {
+    const { kind, ranks, missing, sentence } = findVerdict([opening(0), opening(1)]);
+    expect({ kind, ranks, missing }).toEqual({ kind: 'unknown', ranks: [], missing: [2] });
+    expect(sentence).toContain('have waited for 20 s to open a group of 3 ranks');
+  });
+});
+
+describe('a job without failures', () => {
+  it('is healthy', () => {
+    const { kind, sentence } = findVerdict(four({ 0: turning, 1: turning, 2: turning, 3: turning }));
+    expect({ kind, sentence }).toEqual({
+      kind: 'healthy',
+      sentence: 'all 4 ranks have made the same 10 calls; nothing waits',
+    });
+  });
+
+  it('is healthy if it has ended', () => {
+    const ended = { calls: done(10), process: 'gone', record: exited(0) } as const;
+    expect(findVerdict(four({ 0: ended, 1: ended, 2: ended, 3: ended })).kind).toBe('healthy');
+  });
+
+  it('names a rank that comes last to most calls', () => {
+    const late = { calls: done(10).map((_, index) => ({ begun: 10.6e6 + 1e6 * index, ended: 10.7e6 + 1e6 * index })) };
+    const early = { calls: done(10).map((_, index) => ({ begun: 10e6 + 1e6 * index, ended: 10.7e6 + 1e6 * index })) };
+    const { kind, ranks, sentence } = findVerdict(four({ 0: early, 1: early, 2: late, 3: early }));
+    expect({ kind, ranks }).toEqual({ kind: 'slow', ranks: [2] });
+    expect(sentence).toBe('no rank fails, but the other 3 ranks wait 62 % of the time, 100 % of it for rank 2');
+  });
+
+  it('is empty without a group', () => {
+    const [seen] = four({ 0: turning }) as [SeenRecord];
+    expect(findVerdict([{ ...seen, record: { ...seen.record, parts: [], calls: [] } }]).kind).toBe('empty');
+  });
+});
