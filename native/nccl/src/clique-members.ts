@@ -8,6 +8,10 @@ export interface CliqueMembers {
   readonly devices: readonly number[];
   /** Name of the group in error messages and in NCCL's logs. */
   readonly name: string;
+  /** The group in records: equal on all its processes, and on no other group. */
+  readonly recordId: string;
+  /** The group that was split, in records. */
+  readonly parentId?: string | undefined;
   /**
    * Exchanges failures and requests with the other processes; undefined if all ranks are in this
    * process.
@@ -26,7 +30,7 @@ export interface CliqueMembers {
 }
 
 /** The members of a group of ranks, and how to open the group. */
-export interface CliqueOpening extends CliqueMembers {
+export interface CliqueOpening extends Omit<CliqueMembers, 'recordId'> {
   /**
    * Whether an NCCL call blocks its native thread until it is done. Default: true if all ranks are
    * in this process, because then no rank can be lost.

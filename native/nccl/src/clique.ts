@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type CollError, RuntimeError, UnavailableError } from '@coll/core';
 import { abortedError } from '@coll/core/plugin';
 import { disagreement, type Request } from './agreement.js';
@@ -26,6 +27,7 @@ export class Clique {
   readonly members: CliqueMembers;
   readonly binding: NcclBinding;
   readonly #handle: CommunicatorHandle;
+  #splits = 0;
   readonly #pending = new Map<number, string>();
   readonly #stopWatching: readonly (() => void)[] = [];
   readonly #waiting = new Set<string>();
@@ -69,7 +71,10 @@ export class Clique {
    */
   static async open(id: Uint8Array, { timeoutMillis, signal, ...opening }: CliqueOpening): Promise<Clique> {
     const { binding } = runtime();
-    const { blocking, ...members } = opening;
+    const { blocking, ...rest } = opening;
+    // Not the id itself, with which others could join.
+    const recordId = createHash('sha256').update(id).digest('hex').slice(0, 32);
+    const members = { ...rest, recordId };
     const { size, ranks, devices, name } = members;
     const handle = binding.communicator({ size, ranks, devices, name, blocking: blocking ?? ranks.length === size });
     const clique = new Clique(handle, members, { binding });
@@ -193,12 +198,15 @@ export class Clique {
 
   async split({ colors, keys, isSharing, timeoutMillis }: SplitRequest) {
     const name = `${this.members.name}/split`;
+    const { recordId: parentId } = this.members;
+    const number = this.#splits++;
     const parts = await this.#take('split', () =>
       this.binding.split(this.#handle, colors, keys, name, isSharing, timeoutMillis),
     );
     return parts.map(({ communicator, color, size, places, ranks }) => {
       const devices = places.map((place) => this.members.devices[place] as number);
-      const members = { size, ranks, devices, name: `${name}/${color}` };
+      const recordId = `${parentId}/${number}.${color}`;
+      const members = { size, ranks, devices, name: `${name}/${color}`, recordId, parentId };
       const clique = new Clique(communicator, members, this, this);
       this.#parts.add(clique);
       return { color, places, clique };

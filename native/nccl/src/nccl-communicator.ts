@@ -3,13 +3,19 @@ import {
   knownOptions,
   longestTimer,
   optionsOf,
+  type RecordedCommunicator,
   type Refusals,
+  recordedCommunicator,
+  recordedGroup,
+  recorder,
+  recordFailure,
   refusedMessages,
   requireCollError,
   requireRunOptions,
 } from '@coll/core/internal';
 import {
   abortedError,
+  byteSize,
   CallOrder,
   closedError,
   JoiningCommunicator,
@@ -25,7 +31,7 @@ import { isOnGpu } from './device-buffer.js';
 import { refusedByNccl } from './element-types.js';
 import { blocksNoThread, errorFor } from './failures.js';
 import { leftBehind } from './gpu-memory.js';
-import { lengthOfCall, sampleOf, validateOperands } from './operands.js';
+import { lengthOf, lengthOfCall, sampleOf, validateOperands } from './operands.js';
 import { type Passage, pass, passTogether } from './passage.js';
 import { ScratchMemory } from './scratch-memory.js';
 import { refuseSharing } from './sharing.js';
@@ -105,6 +111,7 @@ export class NcclCommunicator extends JoiningCommunicator {
   readonly devices: readonly string[];
   readonly group: Group;
   readonly #clique: Clique;
+  readonly #recorded: RecordedCommunicator | undefined;
   readonly #scratch = new ScratchMemory();
   readonly #timeoutSeconds: number;
   #turn: Promise<void> = Promise.resolve();
@@ -117,6 +124,8 @@ export class NcclCommunicator extends JoiningCommunicator {
     this.devices = devices.map((index) => `gpu:${index}`);
     this.#clique = clique;
     this.group = groupOf(clique);
+    this.#recorded = recordedCommunicator(this.group, 'NCCL', 'exact');
+    recorder?.note({ kind: 'opened', text: `${ranks.length} of ${size} ranks`, group: this.group.recorded });
     this.#timeoutSeconds = defaultTimeoutSeconds;
     const message = `the communicator ${clique.members.name} was not closed: use "await using", or call close()`;
     leftBehind.register(this, message, this);
@@ -226,6 +235,7 @@ export class NcclCommunicator extends JoiningCommunicator {
 
   async close(): Promise<void> {
     leftBehind.unregister(this);
+    recorder?.note({ kind: 'closed', text: '', group: this.group.recorded });
     await this.#clique.close();
     this.#scratch.free();
   }
@@ -244,17 +254,31 @@ export class NcclCommunicator extends JoiningCommunicator {
     const { signal, timeoutSeconds, turn } = options;
     const { refusals } = turn ?? this.group.order;
     const timeoutMillis = millisOf(timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : this.#timeoutSeconds);
+    const recorded = passages.map((passage) => this.#record(passage));
     const abort = () => void this.#clique.fail(abortedError('while it was under way', signal, { operation }));
     signal?.addEventListener('abort', abort);
     try {
       const submission = { operation, timeoutMillis };
       if (this.#clique.members.checkCalls) await this.#agreed(passages, refusals, submission, signal);
       await execute(submission);
+      for (const number of recorded) recorder?.end(number, true);
     } catch (error) {
-      throw errorFor(error, { operation });
+      const failure = errorFor(error, { operation });
+      for (const number of recorded) recorder?.end(number, false);
+      recordFailure(this.group.recorded, failure);
+      throw failure;
     } finally {
       signal?.removeEventListener('abort', abort);
     }
+  }
+
+  /** Records a collective that begins. Returns its number in the recorder. */
+  #record({ collective, inputs, outputs }: Passage): number {
+    if (!recorder || !this.#recorded) return 0;
+    const bytesOf = (sum: number, tensor: Tensor) => sum + byteSize(tensor.dtype) * lengthOf(tensor);
+    const bytes = [inputs, outputs].map((tensors) => tensors.reduce(bytesOf, 0));
+    const call = { collective, request: undefined, bytes: Math.max(...bytes), inputs, outputs };
+    return recorder.begin(this.#recorded, call, false);
   }
 
   #check(operation: string, passages: readonly Passage[], { signal, sharedResult = false }: RunOptions): void {
@@ -311,7 +335,11 @@ export class NcclCommunicator extends JoiningCommunicator {
  * NCCL chooses its algorithms itself; `allocate` returns ordinary memory.
  */
 function groupOf(clique: Clique): Group {
+  const { recordId: id, parentId: parent, ranks, size } = clique.members;
+  const [first = 0] = ranks;
+  const rank = ranks.length === size ? -1 : first;
   return {
+    recorded: recordedGroup({ id, parent, kind: 'GPUs', engine: 'NCCL', transport: 'nccl', size, rank }),
     order: new CallOrder(),
     get failure() {
       return clique.failure;

@@ -51,6 +51,7 @@ export { type RecordedThread, Recorder, recordBytes } from './record/recorder.js
 export {
   type CallRecorder,
   type GroupIdentity,
+  type RecordedCommunicator,
   type RecordedGroup,
   type RecordedNote,
   recordedCommunicator,
