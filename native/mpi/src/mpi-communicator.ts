@@ -14,6 +14,7 @@ import {
   type SegmentList,
   writes,
 } from '@coll/core/plugin';
+import { openRecord } from '@coll/native/record';
 import type { MpiBinding, PlanHandle } from './mpi-binding.js';
 import type { Call, MpiQueue } from './mpi-queue.js';
 import { MpiRank } from './mpi-rank.js';
@@ -118,6 +119,7 @@ export class MpiCommunicator extends OrderedCommunicator<PlanHandle> {
 /** Starts MPI, and opens a group of all ranks. */
 export async function openRank(options: ResolvedMpiOptions): Promise<MpiRank> {
   const { binding } = await startMpi();
+  openRecord();
   const communicator = (rank: MpiRank, leave?: () => Promise<void>) => new MpiCommunicator(rank, leave);
   const id = `${jobOfLauncher()}/${openings++}`;
   return MpiRank.open({ binding, options, communicator }, (wake) => binding.openGroup(wake), { id });

@@ -24,6 +24,7 @@ import {
   refusedError,
   validateBuffers,
 } from '@coll/core/plugin';
+import { openRecord } from '@coll/native/record';
 import { refusedIn } from './agreement.js';
 import type { Clique, Submission } from './clique.js';
 import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './connect.js';
@@ -118,6 +119,7 @@ export class NcclCommunicator extends JoiningCommunicator {
 
   private constructor(clique: Clique, { defaultTimeoutSeconds = usualTimeoutSeconds }: NcclOptions) {
     super();
+    openRecord();
     const { size, ranks, devices } = clique.members;
     this.size = size;
     this.localRanks = ranks;

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import { joinThreadGroup, type Member, type ProcessGroup, type ThreadGroup, tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
+import '@coll/native/register';
 import { openMpiGroup } from '@coll/mpi';
 import { native } from '@coll/native';
 import { openProcessGroup } from '@coll/processes';

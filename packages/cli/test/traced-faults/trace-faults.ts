@@ -51,9 +51,11 @@ async function traceFault(launcher: Launcher, scenario: Scenario, keep: boolean)
     (error: { readonly stdout: string }) => error,
   );
   const { verdict } = (stdout ? JSON.parse(stdout) : {}) as {
-    readonly verdict?: { readonly ranks: readonly number[]; readonly sentence: string };
+    readonly verdict?: { readonly kind: string; readonly ranks: readonly number[]; readonly sentence: string };
   };
-  const { ranks: named = [], sentence = 'There are no records.' } = verdict ?? {};
+  const { kind, ranks = [], sentence = 'There are no records.' } = verdict ?? {};
+  // To be slow is no fault.
+  const named = kind === 'slow' ? [] : ranks;
   const guilty = guiltyRanks(scenario);
   if (!keep) rmSync(folder, { recursive: true });
   return {
