@@ -8,7 +8,8 @@ import { storedRecords } from '@coll/native/record';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const program = fileURLToPath(new URL('./fixtures/recorded.js', import.meta.url));
-const { header } = recordLayout;
+const { header, communicator, note, call: calls } = recordLayout;
+const firstCall = header.bytes + communicator.bytes * communicator.length + note.bytes * note.length;
 let folder: string;
 
 beforeEach(() => {
@@ -45,6 +46,13 @@ describe('the record of a program', () => {
     const words = (field: keyof typeof header.fields) => record.getInt32(header.fields[field], true);
     const numbers = (field: keyof typeof header.fields) => record.getFloat64(header.fields[field], true);
     expect(words('callsMade')).toBe(5);
+    for (let call = 0; call < 5; call++) {
+      const [begun = 0, ended] = (['begun', 'ended'] as const).map((field) =>
+        record.getFloat64(firstCall + call * calls.bytes + calls.fields[field], true),
+      );
+      expect(begun).toBeGreaterThan(0);
+      expect(ended).toBeGreaterThanOrEqual(begun);
+    }
     expect(words('systemThread')).toBe(words('pid'));
     expect(String.fromCharCode(words('threadState'))).toMatch(/[A-Z]/);
     expect(numbers('residentBytes')).toBeGreaterThan(1e6);

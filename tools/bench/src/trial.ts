@@ -16,6 +16,7 @@ export const suiteNames = [
   'overlap',
   'processes',
   'mpi',
+  'recorder',
 ] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
@@ -64,6 +65,8 @@ export type Work =
   | { readonly type: 'run' }
   /** A replica context's all-reduce of a list of tensors that are computed one after the other, the last one first. */
   | Overlap
+  /** A communicator's all-reduce of one buffer, with or without the flight recorder of the thread. */
+  | { readonly type: 'recorded'; readonly isRecorded: boolean }
   /** A communicator's all-reduce while 1 ms timers run in the thread that awaits it. */
   | { readonly type: 'ticking' }
   /** A plain copy of memory, for comparison. */
@@ -96,6 +99,7 @@ export function levelOf({ engine, work }: Trial): Level | undefined {
     case 'collective':
     case 'pieces':
     case 'ticking':
+    case 'recorded':
       return 'communicator';
     case 'reduce':
     case 'batch':

@@ -18,6 +18,7 @@ it('bench measures everything except peer libraries by default', () => {
       'overlap',
       'processes',
       'mpi',
+      'recorder',
     ],
     ranks: [2],
     engines: undefined,

@@ -258,7 +258,7 @@ it('bench --out also writes the result rows to a file', async () => {
 
 it('bench refuses an unknown argument in one line', async () => {
   const line =
-    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, ops, runs, cold, collectives, packing, overlap, processes, mpi\n';
+    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, ops, runs, cold, collectives, packing, overlap, processes, mpi, recorder\n';
   expect(await bench('--suite', 'nope')).toEqual({ code: 2, output: '', errors: line });
 });
 

@@ -1,6 +1,7 @@
 #include <napi.h>
 
 #include "../kernels/fold.h"
+#include "../record/call_stamp.h"
 #include "../threads/controller.h"
 #include "../threads/member.h"
 #include "exports.h"
@@ -69,7 +70,10 @@ Napi::Value execute(const Napi::CallbackInfo& info) {
   Offer& offer = held<Offer>(info[1]);
   const auto wait = static_cast<Wait>(integer_of(info[2], "wait", 0, kWaitCount - 1));
   if (!member.may_execute(offer)) throw WrongArgument("offer must be of this member and, while a call is under way, of that call");
-  return Napi::Number::New(info.Env(), static_cast<int>(member.execute(offer, wait)));
+  const CallStamp stamp;
+  const Status status = member.execute(offer, wait);
+  if (status == Status::kDone) stamp.end();
+  return Napi::Number::New(info.Env(), static_cast<int>(status));
 }
 
 // abandon(member)
@@ -110,7 +114,11 @@ Napi::Value control(const Napi::CallbackInfo& info) {
   const OffersOfAll& all = held<OffersOfAll>(info[1]);
   if (!controller) throw Error("this controller was closed");
   if (all.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("offers must have as many ranks as the controller");
-  const std::size_t end = controller->execute(all.pointers.data(), count_of(info[2], "begin", all.offers[0].length));
+  const std::size_t length = all.offers[0].length;
+  const std::size_t begin = count_of(info[2], "begin", length);
+  const CallStamp stamp;
+  const std::size_t end = controller->execute(all.pointers.data(), begin);
+  if (end == length) stamp.end();
   return Napi::Number::New(info.Env(), static_cast<double>(end));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../messages/message_program.h"
+#include "../record/call_stamp.h"
 #include "exports.h"
 #include "memory.h"
 #include "offers.h"
@@ -34,6 +35,11 @@ std::chrono::microseconds timeout_of(const Napi::Value& millis) {
 }
 
 Napi::Value status_of(Napi::Env env, Status status) { return Napi::Number::New(env, static_cast<int>(status)); }
+
+Napi::Value ended(Napi::Env env, const CallStamp& stamp, Status status) {
+  if (status == Status::kDone) stamp.end();
+  return status_of(env, status);
+}
 
 // messageProgram(words: Int32Array, rank: number): External
 Napi::Value make_message_program(const Napi::CallbackInfo& info) {
@@ -94,14 +100,17 @@ Napi::Value refill_call(const Napi::CallbackInfo& info) {
 Napi::Value execute_call(const Napi::CallbackInfo& info) {
   HeldCall& held_call = call_of(info[1]);
   Group& group = held<HeldGroup>(info[0]).group_for(held_call);
-  return status_of(info.Env(), group.execute(held_call.call, Group::deadline_after(timeout_of(info[2])), std::chrono::milliseconds(500)));
+  const auto deadline = Group::deadline_after(timeout_of(info[2]));
+  const CallStamp stamp;
+  return ended(info.Env(), stamp, group.execute(held_call.call, deadline, std::chrono::milliseconds(500)));
 }
 
 // tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status
 Napi::Value try_call(const Napi::CallbackInfo& info) {
   const std::chrono::microseconds patience(integer_of(info[2], "patienceMicros", 0, INT_MAX - 1));
   const std::chrono::microseconds time_slice(integer_of(info[3], "sliceMicros", 0, INT_MAX - 1));
-  return status_of(info.Env(), held<HeldGroup>(info[0]).try_execute(call_of(info[1]), patience, time_slice));
+  const CallStamp stamp;
+  return ended(info.Env(), stamp, held<HeldGroup>(info[0]).try_execute(call_of(info[1]), patience, time_slice));
 }
 
 // copiedBytes(group, call): number of bytes copied, in and out, if the call is staged

@@ -35,6 +35,7 @@ void Exchange::begin(const MessageProgram& program, const Offer& offer, const Me
   combining_.fit(program);
   local_ = 0;
   moved_bytes_ = 0;
+  has_received_ = false;
   agreement_ = program.agreement == Agreement::kImplied && offer.length == 0 ? Agreement::kGathered : program.agreement;
   children_agree_ = false;
   all_agree_ = program.peers.empty() || agreement_ == Agreement::kImplied;
@@ -66,6 +67,7 @@ Exchange::Outcome Exchange::advance() {
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
     if (received < 0) return lose(peer.rank, errno);
     moved_bytes_ += static_cast<std::size_t>(received);
+    has_received_ = has_received_ || received > 0;
     has_moved = execute_received() || received > 0 || has_moved;
     if (in.disagrees()) return disagree(peer.rank);
     is_done = is_done && in.is_done();
@@ -74,6 +76,12 @@ Exchange::Outcome Exchange::advance() {
   has_moved = execute_local() || has_moved;
   if (is_done && all_agree_ && local_ == program_->local.size()) return Outcome::kDone;
   return has_moved ? Outcome::kMoved : Outcome::kStuck;
+}
+
+int Exchange::awaited_rank() const {
+  const auto awaits = [&](const Peer& peer) { return !link_with(peer.rank).in.is_done(); };
+  const auto peer = std::find_if(program_->peers.begin(), program_->peers.end(), awaits);
+  return peer == program_->peers.end() ? -1 : peer->rank;
 }
 
 Exchange::Outcome Exchange::lose(int rank, int error) {

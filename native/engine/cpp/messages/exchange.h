@@ -39,6 +39,9 @@ class Exchange {
   Outcome advance();
   // Bytes sent and received since begin().
   std::size_t moved_bytes() const { return moved_bytes_; }
+  bool has_received() const { return has_received_; }
+  // The first rank whose data this rank waits for; -1 if it waits for none.
+  int awaited_rank() const;
   const Values& values() const { return values_; }
 
   // Calls `to_send(channel)` and `to_receive(channel)` with the channels that the collective waits
@@ -83,6 +86,7 @@ class Exchange {
   Combining combining_;
   std::size_t local_ = 0;  // number of `local` steps that are done
   std::size_t moved_bytes_ = 0;
+  bool has_received_ = false;  // since begin()
   Agreement agreement_ = Agreement::kAnnounced;
   bool children_agree_ = false;  // and so do all ranks below them in the tree
   bool all_agree_ = false;

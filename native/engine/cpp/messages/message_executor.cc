@@ -21,7 +21,14 @@ MessageExecutor::MessageExecutor(std::vector<std::unique_ptr<Channel>> channels,
       failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), assigned_core_(local), generation_(generation) {}
 
 Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
+  const Status status = advance(offer, patience, time_slice);
+  wait_stamp_.end(status == Status::kDone);
+  return status;
+}
+
+Status MessageExecutor::advance(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
   if (has_failed()) return Status::kFailed;
+  std::byte* const call = recorded_call();
   const bool begins = !is_under_way_;
   if (begins) begin(offer);
   Clock::time_point end{};
@@ -29,6 +36,7 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
     const Exchange::Outcome outcome = exchange_.advance();
     switch (outcome) {
       case Exchange::Outcome::kDone:
+        if (call != nullptr && polls > 0 && exchange_.has_received()) stamp_first_data(call, Clock::now());
         if (is_small_all_reduce_) small_all_reduce_.finish(offer, exchange_.values());
         is_under_way_ = false;
         came_last_ = begins && polls == 0;
@@ -44,8 +52,14 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
     const Clock::time_point now = Clock::now();
     if (polls == 0) end = now + time_slice;
     if (!has_own_core_) yield_regularly();
-    if (outcome == Exchange::Outcome::kMoved || polls == 0) moved_ = now;
-    else wait(now, std::min(moved_ + patience, end));
+    if (call != nullptr && exchange_.has_received()) stamp_first_data(call, now);
+    if (outcome == Exchange::Outcome::kMoved || polls == 0) {
+      wait_stamp_.end(true);
+      moved_ = now;
+    } else {
+      if (wait_stamp_.look(now)) wait_stamp_.record(exchange_.awaited_rank());
+      wait(now, std::min(moved_ + patience, end));
+    }
     if (now - moved_ >= patience) return Status::kWaiting;
     if (now >= end) return Status::kSlice;
   }

@@ -13,6 +13,7 @@
 #include "../clock.h"
 #include "../processes/executor.h"
 #include "../threads/assigned_core.h"
+#include "../record/call_stamp.h"
 #include "exchange.h"
 #include "small_all_reduce.h"
 
@@ -37,6 +38,7 @@ class MessageExecutor : public Executor {
 
  private:
   bool has_failed() const { return is_broken_ || failure_.load(std::memory_order_relaxed) != 0; }
+  Status advance(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
   void begin(Offer& offer);
   Status fail(Status status);
   void wait(Clock::time_point now, Clock::time_point deadline);
@@ -59,6 +61,7 @@ class MessageExecutor : public Executor {
   std::size_t yielded_bytes_ = 0;  // bytes moved until the last yield
   Clock::time_point moved_{};  // when bytes last moved
   Clock::time_point left_core_{};
+  WaitStamp wait_stamp_;
   std::shared_ptr<const MessageProgram> program_;
   std::vector<pollfd> polled_;
 };

@@ -5,16 +5,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "../error.h"
+#include "../record/call_stamp.h"
 #include "../record/record.h"
 #include "../record/record_file.h"
 #include "../record/thread_record.h"
+#include "../threads/waiter.h"
 
 namespace coll {
 namespace {
@@ -102,6 +107,97 @@ TEST(ThreadRecord, MayBeReplacedAndDetachedTwice) {
     detach_record(second.bytes);
     detach_record(second.bytes);
   }
+}
+
+// The record of a thread that executes the call in the first slot.
+class CallStamps : public testing::Test {
+ protected:
+  CallStamps() {
+    attach_record(memory_->bytes);
+    write_field(memory_->bytes, kCurrent, std::int32_t{1});
+  }
+  ~CallStamps() override { detach_record(memory_->bytes); }
+
+  void set_bytes(double bytes) { write_field(call(), kBytesOfRank, bytes); }
+  std::byte* call() { return memory_->bytes + kCalls; }
+  double time_of(std::size_t field) { return read_field<double>(call(), field); }
+  static double now() { return std::chrono::duration<double, std::micro>(Clock::now().time_since_epoch()).count(); }
+
+ private:
+  const std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
+};
+
+TEST_F(CallStamps, AreOfTheLatestTickForSmallCalls) {
+  const double before = now();
+  const CallStamp stamp;
+  const double begun = time_of(kBegun);
+  EXPECT_LE(begun, now());
+  // Ticks are at most 10 ms apart.
+  EXPECT_GE(begun, before - 20e3);
+  EXPECT_EQ(time_of(kEnded), 0);
+  stamp.end();
+  EXPECT_GE(time_of(kEnded), begun);
+}
+
+TEST_F(CallStamps, AreExactForLargeCalls) {
+  set_bytes(1 << 20);
+  const double before = now();
+  const CallStamp stamp;
+  EXPECT_GE(time_of(kBegun), before);
+  stamp.end();
+  EXPECT_GE(time_of(kEnded), time_of(kBegun));
+}
+
+TEST_F(CallStamps, KeepTheBeginOfACallInParts) {
+  const CallStamp first;
+  const double begun = time_of(kBegun);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const CallStamp second;
+  EXPECT_EQ(time_of(kBegun), begun);
+}
+
+TEST_F(CallStamps, ContainWaitsButNoShortOnes) {
+  const CallStamp stamp;
+  WaitStamp wait;
+  const Clock::time_point start = Clock::now();
+  EXPECT_FALSE(wait.look(start));
+  EXPECT_FALSE(wait.look(start + kLeastRecordedWait / 2));
+  wait.end(true);
+  EXPECT_EQ(time_of(kWaited), 0);
+  EXPECT_FALSE(wait.look(start));
+  EXPECT_TRUE(wait.look(start + kLeastRecordedWait));
+  wait.record(3);
+  EXPECT_EQ(read_field<std::int32_t>(call(), kWaitedFor), 4);
+  EXPECT_EQ(read_field<std::uint8_t>(call(), kState), 3);
+  EXPECT_GE(time_of(kBegun), std::chrono::duration<double>(start.time_since_epoch()).count());
+  wait.end(true);
+  EXPECT_GT(time_of(kWaited), 0);
+  EXPECT_EQ(read_field<std::uint8_t>(call(), kState), 2);
+}
+
+TEST_F(CallStamps, ContainTheWaitForARankThatDoesNotArrive) {
+  std::atomic<std::uint32_t> words[2] = {1, 0};
+  std::atomic<int> cores[2] = {};
+  std::atomic<std::uint32_t> openings{0};
+  std::atomic<std::uint32_t> sleepers{0};
+  const std::atomic<std::int32_t> failure{0};
+  Waiter waiter(0, {&cores[0], &cores[1]}, Gate{openings, sleepers}, LocalRank{0, 2, 2}, failure, Reach::kProcess);
+  const CallStamp stamp;
+  EXPECT_FALSE(waiter.await_all({&words[0], &words[1]}, 1, waiter.blocking(5)));
+  EXPECT_GE(time_of(kWaited), 4e3);
+  EXPECT_EQ(read_field<std::int32_t>(call(), kWaitedFor), 2);
+  EXPECT_EQ(read_field<std::uint8_t>(call(), kState), 3);
+}
+
+TEST(CallStamp, WritesNothingWithoutACall) {
+  const CallStamp stamp;
+  stamp.end();
+  Memory memory;
+  attach_record(memory.bytes);
+  const CallStamp between_calls;
+  between_calls.end();
+  EXPECT_EQ(read_field<double>(memory.bytes + kCalls, kBegun), 0);
+  detach_record(memory.bytes);
 }
 
 }  // namespace

@@ -72,6 +72,12 @@ void Waiter::publish(const Words& words, int rank, std::uint32_t value) {
 }
 
 bool Waiter::await_all(const Words& words, std::uint32_t value, const Patience& patience) {
+  const bool have_arrived = arrive_all(words, value, patience);
+  wait_stamp_.end(have_arrived);
+  return have_arrived;
+}
+
+bool Waiter::arrive_all(const Words& words, std::uint32_t value, const Patience& patience) {
   if (!shares_core() && spin(words, value, patience)) return true;
   if (shares_core() && take_turns(words, value, patience)) return true;
   // After a failure, checks all words once more: a rank that has seen the failure may be the last
@@ -82,21 +88,27 @@ bool Waiter::await_all(const Words& words, std::uint32_t value, const Patience& 
 
 bool Waiter::spin(const Words& words, std::uint32_t value, const Patience& patience) {
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
-    if (!spin_for(*words[rank], value, *cores_[rank], patience)) return false;
+    if (!spin_for(words, rank, value, patience)) return false;
   }
   return true;
 }
 
-bool Waiter::spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t value, const std::atomic<int>& core, const Patience& patience) {
+bool Waiter::spin_for(const Words& words, std::size_t rank, std::uint32_t value, const Patience& patience) {
+  const std::atomic<std::uint32_t>& word = *words[rank];
   for (int round = 0; round < patience.rounds; ++round) {
     if (arrives(word, value, patience.spins)) return true;
     if (has_failed()) break;
-    const bool is_elsewhere = avoid_core_of(core);
+    look_at_wait(rank);
+    const bool is_elsewhere = avoid_core_of(*cores_[rank]);
     if (shares_core()) break;
     if (is_elsewhere && round < tuning::kRoundsWithoutYield) continue;
     if (!yields_briefly()) break;
   }
   return is_there(word, value);
+}
+
+void Waiter::look_at_wait(std::size_t missing) {
+  if (wait_stamp_.look(Clock::now())) wait_stamp_.record(static_cast<int>(missing));
 }
 
 // Yields to the ranks on this core, which cannot arrive without it. Once they have arrived, polls
@@ -107,6 +119,7 @@ bool Waiter::take_turns(const Words& words, std::uint32_t value, const Patience&
     rank = first_missing(words, value, rank);
     if (rank == words.size()) return true;
     if (turn == patience.rounds || has_failed()) return false;
+    look_at_wait(rank);
     const bool may_poll = turn < tuning::kPollingTurns && !is_core_needed(words, value, rank);
     if (may_poll && arrives(*words[rank], value, tuning::kElsewhereSpins)) continue;
     if (!yields_briefly()) return false;
@@ -131,7 +144,12 @@ bool Waiter::is_any_on(int core) const {
 bool Waiter::sleep(const Words& words, std::uint32_t value, int millis) {
   gate_.sleepers.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = gate_.openings.load(std::memory_order_seq_cst);
-  if (!are_all_there(words, value)) park(gate_.openings, seen, millis, reach_);
+  const std::size_t missing = first_missing(words, value, 0, std::memory_order_seq_cst);
+  if (missing < words.size()) {
+    wait_stamp_.look(Clock::now());
+    wait_stamp_.record(static_cast<int>(missing));
+    park(gate_.openings, seen, millis, reach_);
+  }
   gate_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
   return are_all_there(words, value);
 }

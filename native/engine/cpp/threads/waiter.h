@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "../record/call_stamp.h"
 #include "../tuning.h"
 #include "assigned_core.h"
 #include "crowding.h"
@@ -67,9 +68,11 @@ class Waiter {
 
  private:
   std::atomic<int>& own_core() const { return *cores_[rank_]; }
+  bool arrive_all(const Words& words, std::uint32_t value, const Patience& patience);
   bool spin(const Words& words, std::uint32_t value, const Patience& patience);
-  bool spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t value, const std::atomic<int>& core, const Patience& patience);
+  bool spin_for(const Words& words, std::size_t rank, std::uint32_t value, const Patience& patience);
   bool take_turns(const Words& words, std::uint32_t value, const Patience& patience);
+  void look_at_wait(std::size_t missing);
   bool is_core_needed(const Words& words, std::uint32_t value, std::size_t first) const;
   bool is_any_on(int core) const;
   bool sleep(const Words& words, std::uint32_t value, int millis);
@@ -90,6 +93,7 @@ class Waiter {
   // The usual length of this thread's time slices in nanoseconds; 0 if it was not changed.
   std::uint64_t usual_time_slice_ = 0;
   Clock::time_point moved_{};
+  WaitStamp wait_stamp_;
 };
 
 }  // namespace coll

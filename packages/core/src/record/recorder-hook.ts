@@ -59,6 +59,8 @@ export interface RecordedCall {
   readonly outputs: readonly { readonly dtype: DType }[];
   /** What the call does, as the recorder writes it. Undefined until then. */
   recordedAs?: number | undefined;
+  /** The root, as the recorder writes it. Undefined until then. */
+  recordedPeer?: number | undefined;
 }
 
 /** A message between two ranks. */

@@ -60,6 +60,7 @@ const callNumbers = {
   waited: callTable.fields.waited >> 3,
 } as const;
 const firstCallWord = callBegin >> 2;
+const wordsOfCall = callTable.bytes >> 2;
 /** The length is a power of two. */
 const lastSlot = callTable.length - 1;
 
@@ -125,17 +126,22 @@ export class Recorder implements CallRecorder {
   }
 
   begin(communicator: RecordedCommunicator, call: RecordedCall, isQueued: boolean): number {
-    call.recordedAs ??= codeOf(call);
+    const { recordedAs: code = codeOf(call), recordedPeer: peer = peerOf(call) } = call;
+    call.recordedAs = code;
+    call.recordedPeer = peer;
     const { group, clock } = communicator;
-    const number = this.#begin(communicator, group.calls++, call.recordedAs, rootOf(call.collective) ?? noPeer);
-    const at = this.#callAt(number);
+    const number = this.#begin(communicator, group.calls++, code, peer);
+    const words = this.#words;
+    const numbers = this.#numbers;
+    const slot = (number - 1) & lastSlot;
+    const at = firstCallWord + slot * wordsOfCall;
+    const half = at >> 1;
     const { rank, size } = group.identity;
-    this.#numbers[(at >> 1) + callNumbers.bytes] = rank < 0 ? call.bytes / size : call.bytes;
-    if (isQueued || clock === 'exact') this.#numbers[(at >> 1) + callNumbers.begun] = this.#now();
-    else if (clock === 'coarse') this.#numbers[(at >> 1) + callNumbers.begun] = this.#coarse();
-    this.#words[at + callWords.state] =
-      (isQueued ? states.queued : states.running) | (this.#words[at + callWords.state] as number);
-    if (!isQueued && clock === 'engine') this.#words[headerWords.current] = 1 + ((number - 1) & lastSlot);
+    numbers[half + callNumbers.bytes] = rank < 0 ? call.bytes / size : call.bytes;
+    if (isQueued || clock === 'exact') numbers[half + callNumbers.begun] = this.#now();
+    else if (clock === 'coarse') numbers[half + callNumbers.begun] = this.#coarse();
+    words[at + callWords.state] = (isQueued ? states.queued : states.running) | (peer << 16);
+    if (!isQueued && clock === 'engine') words[headerWords.current] = 1 + slot;
     return number;
   }
 
@@ -150,7 +156,13 @@ export class Recorder implements CallRecorder {
   }
 
   leave(): void {
-    this.#words[headerWords.current] = 0;
+    const words = this.#words;
+    const current = words[headerWords.current] as number;
+    if (current === 0) return;
+    words[headerWords.current] = 0;
+    // Where no native code looks at the clock.
+    const begun = ((firstCallWord + (current - 1) * wordsOfCall) >> 1) + callNumbers.begun;
+    if (this.#numbers[begun] === 0) this.#numbers[begun] = this.#now();
   }
 
   end(number: number, isDone: boolean): void {
@@ -161,8 +173,11 @@ export class Recorder implements CallRecorder {
     const at = this.#callAt(number);
     words[at + callWords.state] =
       ((words[at + callWords.state] as number) & ~0xff) | (isDone ? states.done : states.failed);
-    const ended = (at >> 1) + callNumbers.ended;
-    if (this.#numbers[ended] === 0) this.#numbers[ended] = this.#now();
+    const numbers = this.#numbers;
+    const half = at >> 1;
+    if (numbers[half + callNumbers.ended] === 0) numbers[half + callNumbers.ended] = this.#now();
+    if (numbers[half + callNumbers.begun] === 0)
+      numbers[half + callNumbers.begun] = numbers[half + callNumbers.ended] as number;
   }
 
   note({ kind, text, group, rank = -1, call = -1 }: RecordedNote): void {
@@ -225,7 +240,7 @@ export class Recorder implements CallRecorder {
 
   /** Index of the first word of a call. */
   #callAt(number: number): number {
-    return firstCallWord + (((number - 1) & lastSlot) * callTable.bytes) / 4;
+    return firstCallWord + ((number - 1) & lastSlot) * wordsOfCall;
   }
 
   /** The number of a communicator in the table, which gets a new entry if others have taken its place. */
@@ -284,6 +299,10 @@ export class Recorder implements CallRecorder {
   #coarse(): number {
     return ++this.#looks % callsPerLook === 0 ? this.#now() : this.#looked;
   }
+}
+
+function peerOf({ collective }: RecordedCall): number {
+  return rootOf(collective) ?? noPeer;
 }
 
 /** What a call does, as the four bytes of its entry. */

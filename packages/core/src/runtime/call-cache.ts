@@ -28,6 +28,8 @@ export interface PreparedCall<Handle> {
   readonly outputs: readonly PreparedBuffer[];
   /** What the call does, as the recorder writes it. Undefined until then. */
   recordedAs?: number | undefined;
+  /** The root, as the recorder writes it. Undefined until then. */
+  recordedPeer?: number | undefined;
 }
 
 /**
@@ -89,6 +91,7 @@ export class CallCache<Handle> {
       inputs: read.buffers,
       outputs: written.buffers,
       recordedAs: undefined,
+      recordedPeer: undefined,
     };
     if (!isKept || !key) return call;
     this.#byOutput.set(key, call);

@@ -9,6 +9,7 @@ import { ops } from './ops.js';
 import { overlap } from './overlap.js';
 import { packing } from './packing.js';
 import { processes } from './processes.js';
+import { recorder } from './recorder.js';
 import { runs } from './runs.js';
 import type { Selection } from './selection.js';
 import { strategy } from './strategy.js';
@@ -27,4 +28,5 @@ export const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: nu
   overlap,
   processes,
   mpi,
+  recorder,
 };

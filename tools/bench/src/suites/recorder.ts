@@ -1,0 +1,23 @@
+import { bytesPerElement } from '../sizes.js';
+import type { Session } from '../trial.js';
+import type { Selection } from './selection.js';
+import { turnOf } from './variants.js';
+
+const suite = 'recorder';
+
+/** What the flight recorder costs per call: the same blocking calls of one thread with the recorder and without. */
+export function recorder({ engines, algorithms, bytes = [4] }: Selection, ranks: number): Session[] {
+  const pieces = bytes.map((size) =>
+    engines.flatMap((engine) =>
+      algorithms.flatMap((algorithm) =>
+        [true, false].map((isRecorded) => {
+          const name = `${algorithm} ${isRecorded ? 'recorded' : 'not recorded'}`;
+          const work = { type: 'recorded', isRecorded } as const;
+          const counts = [size / bytesPerElement];
+          return turnOf('main-thread', { suite, name, work, engine, form: 'sync', algorithm, ranks, counts });
+        }),
+      ),
+    ),
+  );
+  return [{ label: suite, ranks, pieces }];
+}
