@@ -10,7 +10,14 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { PointToPoint, type RecordedGroup, recordedGroup, recorder, requireCollError } from '@coll/core/internal';
+import {
+  type GroupLog,
+  PointToPoint,
+  type RecordedGroup,
+  recordedGroup,
+  recorder,
+  requireCollError,
+} from '@coll/core/internal';
 import { CallOrder } from '@coll/core/plugin';
 import { errorFor } from './failures.js';
 import type { GroupHandle, MpiBinding } from './mpi-binding.js';
@@ -41,6 +48,8 @@ export class MpiRank implements Group {
   readonly order = new CallOrder();
   readonly recorded: RecordedGroup;
   readonly queue: MpiQueue;
+  /** Logs the end of the group. Undefined for groups made by `split`. */
+  log: GroupLog | undefined;
   readonly setup: MpiRankSetup;
   readonly #handle: GroupHandle;
   readonly #postbox: MpiPostbox;
@@ -142,6 +151,7 @@ export class MpiRank implements Group {
   /** Leaves the group. */
   close(): void {
     open.delete(this);
+    this.log?.close({ order: this.order, failure: this.failure });
     recorder?.note({ kind: 'closed', text: '', group: this.recorded });
     // MPI has no connections whose other side must read to the end.
     void this.#messages.close();

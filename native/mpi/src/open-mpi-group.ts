@@ -6,7 +6,7 @@ import {
   type ProcessGroup,
   RuntimeError,
 } from '@coll/core';
-import { LocalMembers, Member, messageOf } from '@coll/core/internal';
+import { availableCores, GroupLog, joinLogOrigin, LocalMembers, Member, messageOf } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import type { Facts } from './mpi-binding.js';
 import { openRank } from './mpi-communicator.js';
@@ -82,6 +82,16 @@ class OpenedGroup extends Member implements OpenedMpiGroup {
     this.hosts = facts.hosts;
     const reason = `${facts.version} chooses the transport`;
     const others = Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
+    joinLogOrigin(rank);
+    own.log = new GroupLog(rank, {
+      kind: 'MPI processes',
+      members: size,
+      hosts: facts.hosts,
+      transport: 'transport of MPI',
+      engine: facts.version,
+      algorithm: 'chosen by MPI',
+      coresPerMember: availableCores() / facts.hosts.filter((host) => host === facts.hosts[rank]).length,
+    });
     this.links = others.map((other) => ({ rank: other, transport: 'mpi', reason }));
   }
 

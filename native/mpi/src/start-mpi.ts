@@ -97,7 +97,8 @@ async function start(): Promise<StartedMpi> {
     throw errorFor(error, { operation: 'start' });
   });
   requireLauncher(facts, membershipFrom(processEnvironment()));
-  log('info', `mpi: rank ${facts.rank} of ${facts.size}, ${facts.version} (${facts.path}, because ${facts.how})`);
+  const level = facts.rank === 0 ? 'info' : 'debug';
+  log(level, `mpi: rank ${facts.rank} of ${facts.size}, ${facts.version} (${facts.path}, because ${facts.how})`);
   return { binding, facts };
 }
 

@@ -55,6 +55,17 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
     expect(errorsIn(ending)).toContain('ERR_COLL_CLOSED 2');
   });
 
+  test('rank 0 logs a line when the group opens and one at its end, also if the program does not close it', async () => {
+    const { code, errors } = await endingOf(launcher, 'nothing', 3, { COLL_LOG: 'info', COLL_LOG_FORMAT: 'json' });
+    expect(code, errors).toBe(0);
+    const parsed = errors.split(/\r?\n/).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+    const lines = parsed.filter(({ event }) => event?.startsWith('group'));
+    expect(lines).toMatchObject([
+      { level: 'info', event: 'group opened', rank: 0, data: { kind: 'MPI processes', members: 3 } },
+      { level: 'info', event: 'group closed', rank: 0, data: { members: 3, collectives: 1, bytesPerMember: 4 } },
+    ]);
+  });
+
   test('a killed rank ends the job', async () => {
     const ending = await endingOf(launcher, 'killed');
     expect(ending.code, ending.errors).not.toBe(0);

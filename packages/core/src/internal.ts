@@ -106,9 +106,10 @@ export type {
   ThreadOptions,
 } from './support/host.js';
 export { type KnownOptions, knownOptions, requireKnownOptions } from './support/known-options.js';
-export { joinLogOrigin, setLogOrigin } from './support/log-origin.js';
+export { isReplicaThread, joinLogOrigin, setLogOrigin } from './support/log-origin.js';
 export { isLogged, type LogLevel, log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';
+export { availableCores } from './support/operating-system.js';
 export { optionsOf } from './support/options-of.js';
 export { bytesText, countText, secondsText, shareText } from './support/quantities.js';
 export { quote } from './support/quote.js';

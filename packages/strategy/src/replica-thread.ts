@@ -1,11 +1,12 @@
 import { CollError, failThreadGroup } from '@coll/core';
-import { type OwnThread, setEndRequests, ThreadEndRequests, takeRunNote } from '@coll/core/internal';
+import { type OwnThread, setEndRequests, setLogOrigin, ThreadEndRequests, takeRunNote } from '@coll/core/internal';
 import { host, openRecord } from './host.js';
 import type { Loading } from './node/module-loading.js';
 import { annotate } from './replicas/replica-error.js';
 import { setOutside } from './scope/contexts.js';
 import type { ReplicaFunction } from './scope/strategy.js';
 import { openPluginEnvironment, type ReplicaEnvironment } from './strategies/plugin-environment.js';
+import type { StrategyFigures } from './strategies/strategy-log.js';
 import { importModule } from './threads/import-module.js';
 import { encodeError } from './threads/thread-errors.js';
 import {
@@ -18,6 +19,7 @@ import {
 import { ThreadReplicaContext } from './threads/thread-replica-context.js';
 import { decode, encode } from './threads/thread-values.js';
 import { RunRecorder } from './training/run-recorder.js';
+import { trainingMeterOf } from './training/training-meter.js';
 import type { WorkerSetup } from './workers/worker-messages.js';
 
 /**
@@ -28,11 +30,13 @@ class ReplicaThread {
   readonly #thread: OwnThread<Loading>;
   readonly #start: ThreadStart;
   /** The functions of earlier runs, by export name and module. */
+  #figures: StrategyFigures | undefined;
   readonly #loaded = new Map<string, ReplicaFunction>();
 
   constructor(thread: OwnThread<Loading>) {
     this.#thread = thread;
     this.#start = thread.data as ThreadStart;
+    setLogOrigin({ rank: this.#start.firstReplica + this.#start.replica, isReplica: true });
     thread.label(this.#start.firstReplica + this.#start.replica);
     // An uncaught error would end the thread without its class and code.
     thread.onCrash((error) => this.#tell(error));
@@ -43,7 +47,7 @@ class ReplicaThread {
       await this.#serve().catch((error: unknown) => this.#tell(error));
       await this.#thread.flush();
     } finally {
-      this.#say({ type: 'end' }, 'the end');
+      this.#say({ type: 'end', figures: this.#figures }, 'the end');
       this.#thread.end();
     }
   }
@@ -59,10 +63,13 @@ class ReplicaThread {
     // All code in this thread belongs to the replica, including callbacks that lose their
     // asynchronous context.
     setOutside({ strategy, replica: context });
+    const keepFigures = () => {
+      this.#figures = { ...environment.counts.figures, training: trainingMeterOf(context).totals };
+    };
     await new Promise<void>((close) => {
       let latest = Promise.resolve();
       port.on('message', (message: ToReplica) => {
-        if (message.type === 'close') void latest.then(close);
+        if (message.type === 'close') void latest.then(keepFigures).then(close);
         if (message.type !== 'run' && message.type !== 'leave') return;
         latest = latest
           .then(() => (message.type === 'run' ? this.#run(context, message) : this.#leave(context)))

@@ -20,6 +20,7 @@ export async function runWorkers(
   workers: number,
   args: readonly string[],
   present: readonly number[] = Array.from({ length: workers }, (_, worker) => worker),
+  variables: NodeJS.ProcessEnv = {},
 ): Promise<EndOfWorker[]> {
   const ports = await Promise.all(Array.from({ length: workers }, freePort));
   const cluster = { worker: ports.map((port) => `127.0.0.1:${port}`) };
@@ -32,6 +33,7 @@ export async function runWorkers(
           ...process.env,
           TF_CONFIG: JSON.stringify({ cluster, task: { type: 'worker', index } }),
           COLL_JOB_KEY: jobKey,
+          ...variables,
         },
         // One that waits for another one for ever does not outlive the test.
         timeout: 240_000,

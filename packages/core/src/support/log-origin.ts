@@ -32,6 +32,11 @@ export function joinLogOrigin(rank: number): void {
   own = { ...own, rank: own.rank === undefined || own.rank === rank ? rank : undefined };
 }
 
+/** Whether this is the thread of a replica. */
+export function isReplicaThread(): boolean {
+  return own.isReplica === true;
+}
+
 /** The origin of the lines of this thread. */
 export function logOrigin(): LogOrigin {
   hostName ??= operatingSystem()?.hostname();

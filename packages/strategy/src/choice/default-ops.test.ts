@@ -70,11 +70,14 @@ it('resolveOps accepts devices of several tasks if the requested ops distinguish
   }
 });
 
-it('a MirroredStrategy logs its devices when it is created', () => {
+it('a MirroredStrategy logs its devices when it is used', async () => {
   const sink = vi.fn<(level: LogLevel, message: string) => void>();
   setLogSink((level, message) => sink(level, message));
-  new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+  await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+  expect(sink).not.toHaveBeenCalled();
+  await strategy.run((replica) => replica.allReduce('sum', Float32Array.of(1)));
   setLogSink();
   const [first, second] = [0, 1].map((index) => `/job:localhost/replica:0/task:0/device:CPU:${index}`);
-  expect(sink.mock.calls).toEqual([['info', `MirroredStrategy with devices ${first}, ${second}`]]);
+  const lines = sink.mock.calls.filter(([, message]) => message.startsWith('strategy opened'));
+  expect(lines).toEqual([['info', expect.stringContaining(`; devices ${first}, ${second}; `)]]);
 });

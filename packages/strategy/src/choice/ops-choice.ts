@@ -17,6 +17,7 @@ import { quote } from '@coll/core/internal';
 import { deviceType, portableWorld } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 import { openRecord, ourEngines } from '../host.js';
+import { CountedGroups } from '../strategies/strategy-log.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 
@@ -43,6 +44,8 @@ export class OpsChoice {
   readonly given: CrossDeviceOps | undefined;
   /** The plug-in for replicas in this thread. @throws CollError if none serves the devices */
   readonly here: () => Promise<Resolution>;
+  /** Counts the collectives of the ops that this object has opened. */
+  readonly counts = new CountedGroups();
   readonly #devices: readonly string[];
   readonly #isolated: () => Promise<Resolution>;
   #opened: Promise<CrossDeviceOps> | undefined;
@@ -105,7 +108,7 @@ export class OpsChoice {
     if (!this.engine) return this.given as CrossDeviceOps;
     openRecord();
     const { plugin, options } = await this.here();
-    const world = { ...portableWorld(this.#devices, this.engine.engine), resolution: this.engine };
+    const world = this.counts.counted({ ...portableWorld(this.#devices, this.engine.engine), resolution: this.engine });
     return plugin.create(options as never, world);
   }
 }

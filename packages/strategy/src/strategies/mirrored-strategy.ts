@@ -10,11 +10,11 @@ import {
   type Structure,
   registry as sharedRegistry,
 } from '@coll/core';
-import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
+import { knownOptions, optionsOf, requireRegistry } from '@coll/core/internal';
 import type { Machine } from '@coll/native/machine';
 import { mirroredDevices } from '../choice/mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
-import { findMachine } from '../host.js';
+import { availableCores, findMachine } from '../host.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
 import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
 import { requireCrossReplica } from '../scope/contexts.js';
@@ -23,6 +23,7 @@ import { type ReplicaCode, Strategy, type StrategyExtended } from '../scope/stra
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads } from '../threads/replica-threads.js';
 import { DistributedExtended } from './distributed-extended.js';
+import { StrategyLog } from './strategy-log.js';
 
 /** Options of a `MirroredStrategy`, all optional. */
 export interface MirroredStrategyOptions {
@@ -89,6 +90,7 @@ export interface StrategyExplanation extends Explanation {
 export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;
   readonly #choice: OpsChoice;
+  readonly #log = new StrategyLog('MirroredStrategy');
   readonly #threads = new KeptThreads((module) => this.#startThreads(module));
 
   /**
@@ -107,9 +109,11 @@ export class MirroredStrategy extends Strategy {
     requireRegistry(registry);
     const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
     const names = mirroredDevices(given.devices, { severalTasks });
-    log('info', `MirroredStrategy with devices ${names.join(', ')}`);
     this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
-    this.extended = new DistributedExtended(this, names, this.#choice.ops);
+    this.extended = new DistributedExtended(this, names, () => {
+      this.#logOpened();
+      return this.#choice.ops();
+    });
   }
 
   protected override async runReplicas(
@@ -122,6 +126,7 @@ export class MirroredStrategy extends Strategy {
     let results: unknown[];
     if (typeof replica === 'function') {
       requireNoThreads(options);
+      this.#logOpened();
       results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
     } else {
       requireModule(replica);
@@ -144,18 +149,39 @@ export class MirroredStrategy extends Strategy {
    * strategy opened, but not those that were passed in.
    */
   async close(): Promise<void> {
-    await this.#threads.close();
+    const replicas = await this.#threads.close();
     await this.#choice.close();
+    this.#log.close(replicas.length > 0 ? replicas : [this.#choice.counts.figures]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
+  /** Logs that replicas in this thread are in use, once their plug-in is found. A plug-in that fails is reported by the call. */
+  #logOpened(): void {
+    const { given } = this.#choice;
+    if (given) this.#logUse('one thread', given.name, given.explain().engine);
+    else
+      this.#choice.here().then(
+        ({ plugin }) => this.#logUse('one thread', plugin.name),
+        () => {},
+      );
+  }
+
+  #logUse(replicasIn: 'one thread' | 'threads', ops: string, given = 'unknown'): void {
+    const { workerDevices: devices } = this.extended;
+    const { name: engine, simd } = this.#choice.engine?.engine ?? { name: given, simd: undefined };
+    const coresPerReplica = availableCores() / devices.length;
+    this.#log.open({ replicas: devices.length, replicasIn, devices, ops, engine, simd, coresPerReplica });
+  }
+
   async #startThreads(module: URL): Promise<ReplicaThreads> {
     const { plugin, options, engine } = await this.#choice.isolated();
     const { workerDevices: devices, firstReplica } = this.extended;
     const setup = { plugin: { name: plugin.name, module: plugin.module, options } };
-    return new ReplicaThreads({ engine, devices, firstReplica, setup }, module);
+    const threads = new ReplicaThreads({ engine, devices, firstReplica, setup }, module);
+    this.#logUse('threads', plugin.name);
+    return threads;
   }
 }

@@ -13,10 +13,13 @@ import type { Strategy } from '../scope/strategy.js';
 import { importModule } from '../threads/import-module.js';
 import type { PluginSetup, ThreadStart } from '../threads/thread-messages.js';
 import { MirroredStrategy } from './mirrored-strategy.js';
+import { CountedGroups } from './strategy-log.js';
 
 /** The environment of a replica in a thread. */
 export interface ReplicaEnvironment extends AsyncDisposable {
   readonly strategy: Strategy;
+  /** Counts the collectives of the replica. */
+  readonly counts: CountedGroups;
   /** The ops that connect this replica to the other replicas. */
   readonly ops: CrossDeviceOps;
   /** Default options of all calls. */
@@ -37,13 +40,14 @@ export async function openPluginEnvironment(
   const plugin = await loadPlugin(named);
   const options = named.options as never;
   const { engine } = resolveEngine(group.engine, ourEngines);
-  const ops = await plugin.create(options, threadWorld(group, replica, devices, engine));
+  const counts = new CountedGroups();
+  const ops = await plugin.create(options, counts.counted(threadWorld(group, replica, devices, engine)));
   const strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: plugin, options }, engine: group.engine });
   const close = async () => {
     await strategy.close();
     await ops.close();
   };
-  return { strategy, ops, [Symbol.asyncDispose]: close };
+  return { strategy, counts, ops, [Symbol.asyncDispose]: close };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { RuntimeError } from '@coll/core';
 import { log } from '@coll/core/internal';
 import { withNote } from '../replicas/replica-error.js';
+import type { StrategyFigures } from '../strategies/strategy-log.js';
 import { abortedBefore, type ReplicaThreads, requireNotAborted, type Step } from './replica-threads.js';
 
 /** The threads of a strategy; undefined until the first run, and after a failure. */
@@ -73,14 +74,18 @@ export class KeptThreads {
     }
   }
 
-  /** Waits for all runs that were called before, and ends the threads. Later runs are refused. */
-  async close(): Promise<void> {
+  /**
+   * Waits for all runs that were called before, and ends the threads. Later runs are refused. Returns
+   * what each replica has done; nothing if no threads were left.
+   */
+  async close(): Promise<readonly StrategyFigures[]> {
     this.#isClosed = true;
     unclosed.unregister(this);
     await this.#latest;
     const { threads } = this.#held;
     this.#held.threads = undefined;
     await threads?.end();
+    return threads?.figures ?? [];
   }
 
   async #take(step: Step): Promise<unknown[]> {

@@ -4,6 +4,7 @@ import { host, openRecord } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
 import { annotate } from '../replicas/replica-error.js';
 import { onRecords, type RecordedRun, type RunOptions } from '../scope/run-options.js';
+import type { StrategyFigures } from '../strategies/strategy-log.js';
 import { watchReplicas } from './replica-stalls.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import { decodeError } from './thread-errors.js';
@@ -89,6 +90,11 @@ export class ReplicaThreads implements ReplicaListener {
       void this.end(graceMillis.afterFailure);
       throw error;
     }
+  }
+
+  /** What each replica has done, once the threads have ended. */
+  get figures(): readonly StrategyFigures[] {
+    return this.#threads.flatMap(({ figures }) => figures ?? []);
   }
 
   /** Whether the threads can make another run. */

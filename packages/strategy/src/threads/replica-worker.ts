@@ -1,6 +1,7 @@
 import type { HostThread, ThreadListener } from '@coll/core/internal';
 import { host } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
+import type { StrategyFigures } from '../strategies/strategy-log.js';
 import { Latch } from './latch.js';
 import {
   type FromReplica,
@@ -21,6 +22,8 @@ export interface ReplicaListener {
 
 /** The worker thread of one replica. It keeps the process alive only between `run` and `rest`. */
 export class ReplicaWorker {
+  /** What the replica has done; undefined before its thread has ended, and if it failed. */
+  figures: StrategyFigures | undefined;
   readonly #thread: HostThread;
   /** Opens when the result or error of the latest run has arrived. */
   #reported = new Latch();
@@ -40,8 +43,10 @@ export class ReplicaWorker {
     this.#thread = startThread(start, loading, {
       message: (message: FromReplica) => {
         if (message.type === 'result' || message.type === 'error') this.#reported.open();
-        if (message.type === 'end') this.#printed.open();
-        else listener.message(replica, message);
+        if (message.type === 'end') {
+          this.figures = message.figures;
+          this.#printed.open();
+        } else listener.message(replica, message);
       },
       print: () => this.#whenPrinted(),
       exit: (code, error) => {

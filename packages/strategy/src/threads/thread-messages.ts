@@ -2,6 +2,7 @@ import { RuntimeError, type ThreadGroup } from '@coll/core';
 import { type HostChannel, messageOf, type RunNote } from '@coll/core/internal';
 import type { ClusterDescription } from '@coll/rendezvous/internal';
 import type { Tsx } from '../node/module-loading.js';
+import type { StrategyFigures } from '../strategies/strategy-log.js';
 import type { EncodedError } from './thread-errors.js';
 
 /** Replicas of one process, whose collectives are those of a plug-in. */
@@ -70,9 +71,9 @@ export type ReplicaMessage =
 
 /**
  * Messages from the replica's thread. `end` follows the last one, once all output of the thread has
- * been transferred.
+ * been transferred. `figures`: what the replica has done, unless it failed.
  */
-export type FromReplica = ReplicaMessage | { readonly type: 'end' };
+export type FromReplica = ReplicaMessage | { readonly type: 'end'; readonly figures?: StrategyFigures | undefined };
 
 /**
  * Messages to the replica's thread: `hold` asks it to run a merge call for all replicas; `outcome`

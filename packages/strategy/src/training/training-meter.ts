@@ -1,3 +1,4 @@
+import type { TrainingTotals } from '../strategies/strategy-log.js';
 import type { Exchange, GradientOptions, ReplicaInfo } from './exchange.js';
 
 /** What the steps of a training took, over all replicas. */
@@ -43,6 +44,11 @@ export class TrainingMeter {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#begin = this.#end = now();
+  }
+
+  /** What this replica has measured since the latest restart. */
+  get totals(): TrainingTotals {
+    return { steps: this.#steps, millisReducing: this.#reducing, millis: this.#end - this.#begin };
   }
 
   /** Begins a new measurement. */

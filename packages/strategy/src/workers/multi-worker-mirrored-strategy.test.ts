@@ -31,7 +31,7 @@ describe('the log line of a multi-worker strategy', () => {
     workerOf(1, { devices: ['cpu:0', 'cpu:1'], communicationOptions: { implementation: 'RING' } });
     const devices = [0, 1].map((cpu) => `/job:worker/replica:0/task:1/device:CPU:${cpu}`).join(', ');
     expect(lines).toEqual([
-      `info MultiWorkerMirroredStrategy as worker 1 of 2, with devices ${devices}, communication RING`,
+      `debug MultiWorkerMirroredStrategy as worker 1 of 2, with devices ${devices}, communication RING`,
     ]);
   });
 

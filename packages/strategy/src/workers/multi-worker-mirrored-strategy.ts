@@ -7,6 +7,7 @@ import {
   type EngineResolution,
   type Explanation,
   type Link,
+  type LinkSpeeds,
   type PluginRequest,
   type ProcessGroup,
   type Registry,
@@ -21,23 +22,24 @@ import {
 import {
   environment,
   knownOptions,
-  log,
   quote,
   requireKnownOptions,
   requireProcessGroup,
   requireRegistry,
+  setLogOrigin,
 } from '@coll/core/internal';
 import type { Machine } from '@coll/native/machine';
 import { OpsChoice } from '../choice/ops-choice.js';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { InputContext } from '../data/input-context.js';
-import { findMachine, ourEngines } from '../host.js';
+import { availableCores, findMachine, ourEngines } from '../host.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
 import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
 import { requireCrossReplica } from '../scope/contexts.js';
 import { argumentsOf, type RunOptions } from '../scope/run-options.js';
 import { type ReplicaCode, Strategy } from '../scope/strategy.js';
+import { StrategyLog } from '../strategies/strategy-log.js';
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads, type Step } from '../threads/replica-threads.js';
 import { defaultResolver } from './default-resolver.js';
@@ -49,6 +51,7 @@ import { type JobOptions, ownHost, storeAddress } from './store-address.js';
 import { type OwnedGroup, WorkerCollectives } from './worker-collectives.js';
 import { devicesOfAll, taskName, workerDevices } from './worker-devices.js';
 import { type WorkerInfo, workerInfoOf } from './worker-info.js';
+import { factsOf, tell } from './worker-lines.js';
 import type { PluginGroupConfig, WorkerSetup } from './worker-messages.js';
 
 const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used instead';
@@ -115,6 +118,8 @@ export interface MultiWorkerExplanation extends Explanation {
   readonly worker: number;
   /** This worker's link to each other worker; empty for a single worker. */
   readonly links: readonly Link[];
+  /** The measured speeds of the links between workers. Undefined for a single worker, and if none were measured. */
+  readonly linkSpeeds: LinkSpeeds | undefined;
   /** The cores, NUMA nodes and caches that were found for this process. */
   readonly machine: Machine;
 }
@@ -154,6 +159,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   /** How threads open their groups, if a plug-in has opened the group of workers. */
   #pluginConfig: PluginGroupConfig | undefined;
   readonly #threads = new KeptThreads((module) => this.#startThreads(module));
+  readonly #log: StrategyLog;
+  #replicasIn: 'one thread' | 'threads' = 'one thread';
   /** How often threads have been started. */
   #threadStarts = 0;
 
@@ -176,6 +183,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     this.#communication = forDevices(communicationOptions, devices);
     this.#notes = this.#communication === communicationOptions ? [] : [noGpus];
     this.#choice = choiceOf(options, devicesOfAll(devices, this.#info), communicationOptions);
+    if (this.#info.workers > 1) setLogOrigin({ worker: this.#info.idInCluster });
+    this.#log = new StrategyLog('MultiWorkerMirroredStrategy', this.#info.idInCluster);
     tell(this.#info, clusterResolver, devices, communicationOptions, this.#notes);
     this.#collectives = new WorkerCollectives({
       workers: this.#info.workers,
@@ -223,6 +232,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
    */
   async ready(): Promise<void> {
     await this.#collectives.ready();
+    await this.#logOpened();
   }
 
   protected override async runReplicas(
@@ -233,7 +243,10 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const args = argumentsOf(options);
     const argsOf = (place: number) => args.map((arg) => componentOf(arg, place));
     if (typeof replica === 'function') requireNoThreads(options);
-    else this.#requireThreads(replica);
+    else {
+      this.#requireThreads(replica);
+      this.#replicasIn = 'threads';
+    }
     await this.ready();
     const others = this.#info.workers > 1 ? this.#collectives : undefined;
     try {
@@ -256,7 +269,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const { workers, idInCluster: worker } = this.#info;
     const explanation = ops.explain();
     const notes = [...this.#notes, ...explanation.notes];
-    return { ...explanation, notes, workers, worker, links: this.#collectives.links, machine: findMachine() };
+    const { links, linkSpeeds } = this.#collectives;
+    return { ...explanation, notes, workers, worker, links, linkSpeeds, machine: findMachine() };
   }
 
   /**
@@ -265,12 +279,24 @@ export class MultiWorkerMirroredStrategy extends Strategy {
    * RuntimeError (ERR_COLL_CLOSED).
    */
   async close(): Promise<void> {
-    await this.#threads.close();
+    const replicas = await this.#threads.close();
+    const figures = this.#collectives.figures;
     await this.#collectives.close();
+    this.#log.close(replicas.length > 0 ? replicas : [figures]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #logOpened(): Promise<void> {
+    const { workerDevices: devices } = this.extended;
+    const own = { replicas: this.numReplicasInSync, replicasIn: this.#replicasIn, devices } as const;
+    this.#log.open({
+      ...own,
+      ...(await factsOf(this.#collectives, this.#engine)),
+      coresPerReplica: availableCores() / devices.length,
+    });
   }
 
   #requireThreads(module: unknown): void {
@@ -410,17 +436,4 @@ function workerInfoIn(resolver: ClusterResolver, group: ProcessGroup | undefined
   }
   const message = `worker ${info.idInCluster} of ${info.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
   throw new ValueError('ERR_COLL_CLUSTER', `the cluster describes this process as ${message}`);
-}
-
-function tell(
-  info: WorkerInfo,
-  { environment }: ClusterResolver,
-  devices: readonly string[],
-  { implementation }: CommunicationOptions,
-  notes: readonly string[],
-): void {
-  const source = environment === '' ? '' : ` (${environment})`;
-  const message = `worker ${info.idInCluster} of ${info.workers}${source}, with devices ${devices.join(', ')}`;
-  log('info', `MultiWorkerMirroredStrategy as ${message}, communication ${implementation}`);
-  for (const note of notes) log('warn', note);
 }

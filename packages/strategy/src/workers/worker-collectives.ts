@@ -5,6 +5,7 @@ import {
   type EngineResolution,
   type Group,
   type Link,
+  type LinkSpeeds,
   type ProcessGroup,
   type ReduceOp,
   RuntimeError,
@@ -12,12 +13,20 @@ import {
   type Tensor,
   type Turn,
 } from '@coll/core';
-import { messageOf, noRefusals, RankNames, refusedAgain, resolveCallOptions } from '@coll/core/internal';
+import {
+  linkMeasurementOf,
+  messageOf,
+  noRefusals,
+  RankNames,
+  refusedAgain,
+  resolveCallOptions,
+} from '@coll/core/internal';
 import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import type { OpsChoice } from '../choice/ops-choice.js';
 import { warnOfInvisible } from '../choice/visible-devices.js';
 import type { WorkerGroup } from '../scope/worker-group.js';
+import { CountedGroups, type StrategyFigures } from '../strategies/strategy-log.js';
 import { forDevices } from './nccl-for-devices.js';
 import { nameForWorkers, opsAcrossWorkers } from './ops-across-workers.js';
 import { requireSameSettings } from './same-settings.js';
@@ -65,6 +74,7 @@ interface WorkerOps {
 export class WorkerCollectives implements WorkerGroup {
   readonly size: number;
   readonly #options: WorkerCollectivesOptions;
+  readonly #counts = new CountedGroups();
   #opening: Promise<WorkerOps> | undefined;
   #ops: WorkerOps | undefined;
   /** The calls that this worker has refused before the group was open. */
@@ -148,6 +158,24 @@ export class WorkerCollectives implements WorkerGroup {
   /** This worker's links to the other workers; empty until all workers have joined. */
   get links(): readonly Link[] {
     return this.#ops?.group?.links ?? [];
+  }
+
+  /** The measured speeds of the links between workers. */
+  get linkSpeeds(): LinkSpeeds | undefined {
+    const group = this.#ops?.group;
+    return group && linkMeasurementOf(group)?.speeds;
+  }
+
+  /** The host of each worker; empty until all workers have joined. */
+  get hosts(): readonly string[] {
+    return this.#ops?.group?.hosts ?? [];
+  }
+
+  /** The collectives of this worker: of the group of workers or, if this is the only one, of its devices. */
+  get figures(): StrategyFigures {
+    if (!this.#ops?.group) return this.#counts.figures;
+    const { order } = this.#replicas(this.#ops).group as Group;
+    return { collectives: order.begun, bytes: order.bytes };
   }
 
   /**
@@ -246,7 +274,7 @@ export class WorkerCollectives implements WorkerGroup {
     const crossDeviceOps = await this.#nameOfOps();
     if (!choice) await warnOfInvisible(devices, registry);
     const opsOf = (own: readonly string[], communication: CommunicationOptions) => {
-      const world = { ...portableWorld(own, engine.engine), resolution: engine };
+      const world = this.#counts.counted({ ...portableWorld(own, engine.engine), resolution: engine });
       return new CollectiveAllReduce(own, own.length * this.size, { options: communication, group }, world);
     };
     const hostOps = opsOf([host], forDevices(options, [host]));

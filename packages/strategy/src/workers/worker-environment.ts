@@ -17,6 +17,7 @@ import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal'
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ourEngines } from '../host.js';
 import { loadPlugin, type ReplicaEnvironment } from '../strategies/plugin-environment.js';
+import { CountedGroups } from '../strategies/strategy-log.js';
 import type { ThreadStart } from '../threads/thread-messages.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
 import { openWorkerGroup } from './open-worker-group.js';
@@ -41,26 +42,33 @@ export async function openWorkerEnvironment(start: ThreadStart, setup: WorkerSet
     engine: threads.engine,
     group,
   });
-  const ops = await opsOf(start, setup, engine, group);
+  const counts = new CountedGroups();
+  const ops = await opsOf(start, setup, { engine, counts, group });
   const close = async () => {
     await strategy.close();
     await ops.close();
     await group?.close();
   };
   const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
-  return { strategy, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
+  return { strategy, counts, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
 }
 
 function openGroup(config: NonNullable<WorkerSetup['groupConfig']>): Promise<ProcessGroup> {
   return 'plugin' in config ? openGroupOf(config) : openWorkerGroup(config);
 }
 
+/** What the ops of a replica are made of. */
+interface OpsParts {
+  readonly engine: Engine;
+  readonly counts: CountedGroups;
+  readonly group: ProcessGroup | undefined;
+}
+
 /** Opens the ops of the replica: those of the requested plug-in, or `CollectiveAllReduce`. */
 async function opsOf(
   start: ThreadStart,
   { groupConfig, cluster, communication, crossDeviceOps }: WorkerSetup,
-  engine: Engine,
-  group?: ProcessGroup,
+  { engine, counts, group }: OpsParts,
 ): Promise<CrossDeviceOps> {
   const { devices, replica, firstReplica } = start;
   const options = new CommunicationOptions(communication);
@@ -77,7 +85,7 @@ async function opsOf(
     return acrossWorkers((world) => create(world) as CrossDeviceOps, { group, devices, options });
   }
   const own = [devices[replica] as string];
-  const threads = threadWorld(start.group, replica, devices, engine);
+  const threads = counts.counted(threadWorld(start.group, replica, devices, engine));
   if (!groupConfig) return create(threads) ?? joinCollective(own, threads);
   const world: World = {
     ...threads,
