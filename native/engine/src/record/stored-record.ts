@@ -2,7 +2,20 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, rmSyn
 import path from 'node:path';
 import { noteKinds, recordEnds, recordLayout } from '@coll/core/internal';
 
-/** What decides how long a record is kept. */
+const { header, communicator, note } = recordLayout;
+const noteBegin = header.bytes + communicator.bytes * communicator.length;
+/** Bytes of everything but the calls. */
+const tableBytes = noteBegin + note.bytes * note.length;
+const namePattern = /^(\d+)-([0-9a-f]{16})-\d+\.coll$/;
+/** Numbers are little-endian. */
+const little = true;
+
+/** The name of the file with the record of a thread. */
+export function recordName(pid: number, process: string, thread: number): string {
+  return `${pid}-${process}-${thread}.coll`;
+}
+
+/** The parts of a record that decide how long it is kept. */
 export interface StoredRecord {
   readonly path: string;
   readonly pid: number;
@@ -17,20 +30,8 @@ export interface StoredRecord {
   readonly groups: readonly string[];
   /** When the process was last seen running, in milliseconds since 1970. */
   readonly lastSeen: number;
+  /** Bytes of the file. */
   readonly bytes: number;
-}
-
-const { header, communicator, note } = recordLayout;
-const noteBegin = header.bytes + communicator.bytes * communicator.length;
-/** Bytes of everything but the calls. */
-const tableBytes = noteBegin + note.bytes * note.length;
-const namePattern = /^(\d+)-([0-9a-f]{16})-\d+\.coll$/;
-/** Numbers are little-endian. */
-const little = true;
-
-/** The name of the file with the record of a thread. */
-export function recordName(pid: number, process: string, thread: number): string {
-  return `${pid}-${process}-${thread}.coll`;
 }
 
 /** The records in a folder; none if the folder cannot be read. */
@@ -40,8 +41,8 @@ export function storedRecords(folder: string): readonly StoredRecord[] {
     if (!matched) return [];
     const [, pid = '', process = ''] = matched;
     const file = path.join(folder, name);
-    const tables = readTables(file);
-    return tables ? [storedRecord({ path: file, pid: Number(pid), process }, tables)] : [];
+    const bytes = readTables(file);
+    return bytes === undefined ? [] : [storedRecord({ path: file, pid: Number(pid), process, bytes })];
   });
 }
 
@@ -92,8 +93,11 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** The bytes before the calls, and the size of the file; undefined if the file cannot be read. */
-function readTables(file: string): { readonly view: DataView; readonly size: number } | undefined {
+/** The tables of the record that was read last. A folder may contain hundreds, for which new memory would take long. */
+const tables = new DataView(new ArrayBuffer(tableBytes));
+
+/** Reads the bytes before the calls. Returns the size of the file; undefined if it cannot be read. */
+function readTables(file: string): number | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(file, constants.O_RDONLY | noLinks);
@@ -101,41 +105,45 @@ function readTables(file: string): { readonly view: DataView; readonly size: num
     return undefined;
   }
   try {
-    const view = new DataView(new ArrayBuffer(tableBytes));
-    readSync(descriptor, view, 0, tableBytes, 0);
-    return { view, size: fstatSync(descriptor).size };
+    const read = readSync(descriptor, tables, 0, tableBytes, 0);
+    new Uint8Array(tables.buffer).fill(0, read);
+    return fstatSync(descriptor).size;
   } finally {
     closeSync(descriptor);
   }
 }
 
-function storedRecord(
-  name: Pick<StoredRecord, 'path' | 'pid' | 'process'>,
-  { view, size }: { readonly view: DataView; readonly size: number },
-): StoredRecord {
+function storedRecord(name: Pick<StoredRecord, 'path' | 'pid' | 'process' | 'bytes'>): StoredRecord {
   const { fields, texts } = header;
-  const seen = (field: 'begunWall' | 'aliveWall') => view.getFloat64(fields[field], little);
+  const seen = (field: 'begunWall' | 'aliveWall') => tables.getFloat64(fields[field], little);
+  const { group } = communicator.fields;
   return {
     ...name,
-    job: textAt(view, fields.job, texts.job),
-    end: recordEnds[view.getInt32(fields.end, little)] ?? 'open',
-    hasFailure: noteEntries().some((begin) => view.getInt32(begin + note.fields.kind, little) === failure),
-    groups: communicatorEntries()
-      .map((begin) => textAt(view, begin + communicator.fields.group, communicator.texts.group))
-      .filter((group) => group !== ''),
+    job: textAt(fields.job, texts.job),
+    end: recordEnds[tables.getInt32(fields.end, little)] ?? 'open',
+    hasFailure: entriesOf(note, noteBegin).some(
+      (begin) => tables.getInt32(begin + note.fields.kind, little) === failure,
+    ),
+    groups: entriesOf(communicator, header.bytes).map((begin) => textAt(begin + group, communicator.texts.group)),
     lastSeen: Math.max(seen('begunWall'), seen('aliveWall')),
-    bytes: size,
   };
 }
 
 const failure = noteKinds.indexOf('failure');
-const noteEntries = () => Array.from({ length: note.length }, (_, entry) => noteBegin + entry * note.bytes);
-const communicatorEntries = () =>
-  Array.from({ length: communicator.length }, (_, entry) => header.bytes + entry * communicator.bytes);
+
+/** Where the entries of a table begin that have been written. */
+function entriesOf({ bytes, length }: { readonly bytes: number; readonly length: number }, first: number): number[] {
+  const begins: number[] = [];
+  for (let begin = first; begin < first + bytes * length; begin += bytes) {
+    if (tables.getInt32(begin, little) !== 0) begins.push(begin);
+  }
+  return begins;
+}
+
 const decoder = new TextDecoder();
 
-function textAt(view: DataView, at: number, most: number): string {
-  const bytes = new Uint8Array(view.buffer, at, most);
+function textAt(at: number, most: number): string {
+  const bytes = new Uint8Array(tables.buffer, at, most);
   const end = bytes.indexOf(0);
   return decoder.decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
