@@ -68,6 +68,8 @@ const lastSlot = callTable.length - 1;
 const states = { queued: 1, running: 2, done: 4, failed: 5 } as const;
 const encoder = new TextEncoder();
 const noPeer = 0xffff;
+/** Calls of so many bytes per rank get exact times by native code: `kLargeBytes` of `call_stamp.cc`. */
+const exactBytes = 65_536;
 /** Calls between two looks at the clock, for communicators that seldom look at it. */
 const callsPerLook = 64;
 
@@ -160,9 +162,14 @@ export class Recorder implements CallRecorder {
     const current = words[headerWords.current] as number;
     if (current === 0) return;
     words[headerWords.current] = 0;
-    // Where no native code looks at the clock.
-    const begun = ((firstCallWord + (current - 1) * wordsOfCall) >> 1) + callNumbers.begun;
-    if (this.#numbers[begun] === 0) this.#numbers[begun] = this.#now();
+    const numbers = this.#numbers;
+    const half = (firstCallWord + (current - 1) * wordsOfCall) >> 1;
+    const begun = half + callNumbers.begun;
+    // Native code writes the exact time of large calls and of waits, for others the latest tick of the
+    // system, which may be milliseconds before the call. If there is no native code, it is 0.
+    const isExact =
+      (numbers[half + callNumbers.bytes] as number) >= exactBytes || numbers[half + callNumbers.waited] !== 0;
+    if (!isExact || numbers[begun] === 0) numbers[begun] = this.#now();
   }
 
   end(number: number, isDone: boolean): void {
