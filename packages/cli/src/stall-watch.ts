@@ -79,7 +79,8 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number
     const missing = stall.missing.filter((rank) => !left.includes(rank));
     const ended =
       gone.length > 0 ? `, ${rankList(gone)} ${gone.length > 1 ? 'have' : 'has'} ended with exit code 0` : '';
-    return `${stallText({ ...stall, missing, waiting, seconds })}${ended}`;
+    const quietSeconds = gone.length > 0 ? undefined : stall.quietSeconds;
+    return `${stallText({ ...stall, missing, quietSeconds, waiting, seconds })}${ended}`;
   });
   return `stalled: ${texts.join('; ')}`;
 }

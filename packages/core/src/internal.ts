@@ -119,6 +119,7 @@ export { requireFunction, requireList, requireTimeout } from './support/requirem
 export { requireSignal } from './support/signal.js';
 export { CallTimes, SlowCallLog } from './support/slow-calls.js';
 export {
+  quietText,
   rankList,
   type Stall,
   type StallListener,

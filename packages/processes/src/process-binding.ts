@@ -173,6 +173,10 @@ export interface ProcessBinding {
    * once a second.
    */
   absent(group: GroupHandle): readonly number[];
+  /** Milliseconds since the event loop of each rank has turned; undefined for ranks that have not answered. */
+  quietMillis(group: GroupHandle): readonly (number | undefined)[];
+  /** Records that the event loop of this rank turns. */
+  noteTurn(group: GroupHandle): void;
   /**
    * The request of each rank, in the form of a descriptor, for the call about which the ranks
    * disagree.
@@ -191,7 +195,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 16;
+const processInterface = 17;
 
 /**
  * Returns the addon.

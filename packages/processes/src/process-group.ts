@@ -6,6 +6,7 @@ import {
   failureReasons,
   mostOtherRanks,
   nameIn,
+  quietText,
   SlowCallLog,
   type StallListener,
   withoutStack,
@@ -85,6 +86,7 @@ export class NativeProcessGroup {
   readonly #queue: ProcessQueue;
   /** Receives reports of stalled calls. */
   readonly stalls: StallListener | undefined;
+  readonly #turns: NodeJS.Timeout;
   #calls = 0;
   #isClosed = false;
   #isStopped = false;
@@ -101,10 +103,15 @@ export class NativeProcessGroup {
     const wake = () => this.#settle();
     this.#handle = binding.group(rank, Int32Array.from(sockets), heartbeatSeconds * 1000, wake);
     const slowCalls = new SlowCallLog(whole?.[rank] ?? rank);
+    this.#turns = setInterval(() => binding.noteTurn(this.#handle), turnMillis).unref();
     this.#queue = new ProcessQueue(binding, this.#handle, {
       rank,
       stalls,
       fail: (reason, text) => this.fail(reason, text),
+      missing: () => {
+        const missing = this.#binding.absent(this.#handle);
+        return { missing, quietSeconds: this.#quietSeconds(missing) };
+      },
       end: (answer, call) => this.#end(answer, call),
       failureOf: (call, number, signal) => this.#failureOf(call, number, signal),
       slow: (...call) => slowCalls.add(...call),
@@ -245,6 +252,7 @@ export class NativeProcessGroup {
   }
 
   #stop(): void {
+    clearInterval(this.#turns);
     this.#isStopped = true;
     this.#binding.stopGroup(this.#handle);
   }
@@ -266,8 +274,16 @@ export class NativeProcessGroup {
     const operation = operationOf(call);
     const missing = this.#binding.missing(this.#handle);
     const others = [...this.#hosts.keys()].filter((rank) => rank !== this.rank);
-    if (missing.length > 0) this.fail('deadline', `did not arrive at ${operation}`, missing);
+    const quiet = quietText(missing, this.#quietSeconds(missing) ?? []);
+    if (missing.length > 0) this.fail('deadline', `did not arrive at ${operation}${quiet}`, missing);
     else this.fail('deadline', `called ${operation}, but did not finish it`, others);
+  }
+
+  /** Seconds since the event loops of these ranks have turned; undefined if one of them has not answered. */
+  #quietSeconds(ranks: readonly number[]): readonly number[] | undefined {
+    const millis = this.#binding.quietMillis(this.#handle);
+    const quiet = ranks.map((rank) => millis[rank]);
+    return quiet.every((each) => each !== undefined) ? quiet.map((each) => each / 1000) : undefined;
   }
 
   #failureOf(call: Call, number: number, signal?: AbortSignal): CollError {
@@ -316,7 +332,14 @@ export class NativeProcessGroup {
         if (until <= next) break;
         const seconds = (performance.now() - begun) / 1000;
         const missing = this.#binding.missing(this.#handle);
-        stalls.tell(source, { operation: operationOf(call), sequence: this.#calls - 1, missing, seconds });
+        const quietSeconds = this.#quietSeconds(missing);
+        stalls.tell(source, {
+          operation: operationOf(call),
+          sequence: this.#calls - 1,
+          missing,
+          quietSeconds,
+          seconds,
+        });
         isReported = true;
         next = stalls.repeats ? begun + 2000 * seconds : Infinity;
       }
@@ -365,6 +388,7 @@ export class NativeProcessGroup {
 }
 
 const mostDelayMillis = 1000;
+const turnMillis = 1000;
 // Longer than the engine's own limit.
 const longestExitMillis = 6000;
 const pausing = new Int32Array(new SharedArrayBuffer(4));

@@ -50,6 +50,7 @@ beforeEach(() => {
     fail: (kind, text) => failures.push(`${kind}: ${text}`),
     end: (answer) => failures.push(`ended by ${answer}`),
     failureOf: () => new Error('the group has failed') as CollError,
+    missing: () => ({ missing: [2, 3], quietSeconds: [40, 0] }),
     hasFailed: () => false,
     slow: (...call) => slowCalls.push(call),
   });
@@ -210,13 +211,13 @@ it('the process queue rejects running calls when the group is closed, and execut
 it('the process queue reports which ranks a call has been waiting for if it waits too long', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
   const reports: unknown[] = [];
-  const binding = { ...native.binding, absent: () => [2, 3] };
-  const stalling = new ProcessQueue(binding, group, {
+  const stalling = new ProcessQueue(native.binding, group, {
     rank: 1,
     stalls: { seconds: 10, repeats: false, tell: (_, stall) => reports.push(stall) },
     fail: () => {},
     end: () => {},
     failureOf: () => new Error('the group has failed') as CollError,
+    missing: () => ({ missing: [2, 3], quietSeconds: [40, 0] }),
     hasFailed: () => false,
     slow: () => {},
   });
@@ -224,7 +225,8 @@ it('the process queue reports which ranks a call has been waiting for if it wait
   const first = stalling.add(call('first'), 5, {});
   // The first look, and four more.
   pass(12_500);
-  expect(reports).toEqual([{ operation: 'all-reduce sum', sequence: 5, missing: [2, 3], seconds: 10 }]);
+  const missing = { missing: [2, 3], quietSeconds: [40, 0] };
+  expect(reports).toEqual([{ operation: 'all-reduce sum', sequence: 5, ...missing, seconds: 10 }]);
   stalling.settle();
   await first;
   expect(reports).toHaveLength(2);

@@ -1,5 +1,5 @@
 import { CollError, type RunOptions } from '@coll/core';
-import { CallTimes, messageOf, type StallListener } from '@coll/core/internal';
+import { CallTimes, messageOf, type Stall, type StallListener } from '@coll/core/internal';
 import { closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { CallTiming, isBusy, leavingMillis, patienceMillis, sliceMillis } from './call-timing.js';
@@ -14,6 +14,8 @@ type Call = PreparedCall<ProcessCall>;
 /** The group that makes the calls. */
 export interface QueueOwner extends ThreadOwner {
   readonly stalls: StallListener | undefined;
+  /** The ranks that have not arrived at the current call, and what is known of them. */
+  missing(): Pick<Stall, 'missing' | 'quietSeconds'>;
   /** Whether the group has failed or is closed. */
   hasFailed(): boolean;
   /** Called for a call that took far longer than usual. `medianSeconds`: the usual time. */
@@ -56,7 +58,7 @@ export class ProcessQueue {
       stalls &&
       new StallWatch(stalls, {
         first: () => this.first,
-        missing: () => binding.absent(group),
+        missing: () => owner.missing(),
         hasFailed: () => owner.hasFailed(),
       });
   }

@@ -19,7 +19,7 @@ afterEach(() => {
 
 function watchOf(repeats: boolean): StallWatch {
   const listener = { seconds: 10, repeats, tell: (_: object, stall: Stall | undefined) => reports.push(stall) };
-  return new StallWatch(listener, { first: () => first, missing: () => [2, 3], hasFailed: () => false });
+  return new StallWatch(listener, { first: () => first, missing: () => ({ missing: [2, 3] }), hasFailed: () => false });
 }
 
 function begin(call: FirstCall | undefined): void {

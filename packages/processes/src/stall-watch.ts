@@ -1,4 +1,4 @@
-import { type StallListener, StallReporter } from '@coll/core/internal';
+import { type Stall, type StallListener, StallReporter } from '@coll/core/internal';
 
 /** The pending call that all later calls wait for. */
 export interface FirstCall {
@@ -11,7 +11,7 @@ export interface WatchedCalls {
   /** The pending call that all later calls wait for; undefined if no call is pending. */
   first(): FirstCall | undefined;
   /** The ranks that have not arrived at that call. */
-  missing(): readonly number[];
+  missing(): Pick<Stall, 'missing' | 'quietSeconds'>;
   hasFailed(): boolean;
 }
 
@@ -47,7 +47,7 @@ export class StallWatch {
       this.#seen && {
         key: first.number,
         since: this.#seen.since,
-        describe: () => ({ operation: first.operation, sequence: first.number, missing: this.#calls.missing() }),
+        describe: () => ({ operation: first.operation, sequence: first.number, ...this.#calls.missing() }),
       };
     this.#reporter.check(call, !this.#calls.hasFailed());
   }

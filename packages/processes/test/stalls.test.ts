@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { stalledRun } from '../../cli/test/stalled-run.ts';
 
 const sentence =
-  /^coll run: stalled: ranks 0, 1 in all-reduce sum \(collective 0\) for \d+ seconds, rank 2 has not arrived$/m;
+  /^coll run: stalled: ranks 0, 1 in all-reduce sum \(collective 0\) for \d+ seconds, rank 2 has not arrived([,;] .*)?$/m;
 const fixture = fileURLToPath(new URL('./fixtures/late-rank.ts', import.meta.url));
 
 it.each(['run', 'runSync'])('coll run reports which rank waits for which in %s', async (how) => {

@@ -13,6 +13,8 @@ export interface Stall {
   readonly sequence?: number | undefined;
   /** Ranks that have not arrived; empty if unknown. */
   readonly missing: readonly number[];
+  /** Seconds since the event loop of each missing rank has turned. Default: unknown. */
+  readonly quietSeconds?: readonly number[] | undefined;
   /** Seconds that the rank has waited so far. */
   readonly seconds: number;
 }
@@ -94,10 +96,12 @@ function parseReport(line: string): StallReport | undefined {
     const { rank, stall } = JSON.parse(line) as Partial<StallReport>;
     if (!isRank(rank)) return undefined;
     if (stall === undefined) return { rank, stall };
-    const { operation, sequence, missing, seconds } = stall;
+    const { operation, sequence, missing, quietSeconds, seconds } = stall;
     if (typeof operation !== 'string' || typeof seconds !== 'number' || !Array.isArray(missing)) return undefined;
     if (!missing.every(isRank) || !(sequence === undefined || isRank(sequence))) return undefined;
-    return { rank, stall: { operation, sequence, missing, seconds } };
+    const areSeconds = Array.isArray(quietSeconds) && quietSeconds.every(Number.isFinite);
+    if (quietSeconds !== undefined && !areSeconds) return undefined;
+    return { rank, stall: { operation, sequence, missing, quietSeconds, seconds } };
   } catch {
     return undefined;
   }

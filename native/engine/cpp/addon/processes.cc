@@ -83,6 +83,22 @@ Napi::Value missing(const Napi::CallbackInfo& info) { return list_of(info.Env(),
 // absent(group): number[], the ranks that are not known to have arrived at the current call
 Napi::Value absent(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).absent()); }
 
+// quietMillis(group): (number | undefined)[], since when the event loop of each rank has not turned, if it has answered
+Napi::Value quiet_millis(const Napi::CallbackInfo& info) {
+  const auto quiet = group_of(info[0]).quiet_millis();
+  Napi::Array list = Napi::Array::New(info.Env(), quiet.size());
+  for (std::uint32_t rank = 0; rank < quiet.size(); ++rank) {
+    if (quiet[rank]) list.Set(rank, *quiet[rank]);
+  }
+  return list;
+}
+
+// noteTurn(group): records that the event loop turns
+Napi::Value note_turn(const Napi::CallbackInfo& info) {
+  group_of(info[0]).note_turn();
+  return info.Env().Undefined();
+}
+
 // states(group): (number[] | undefined)[], what each rank asks for in the collective that they disagree about
 Napi::Value states(const Napi::CallbackInfo& info) {
   const auto& states = group_of(info[0]).states();
@@ -127,6 +143,8 @@ void add_processes(Napi::Object exports) {
   add<failure>(processes, "failure");
   add<missing>(processes, "missing");
   add<absent>(processes, "absent");
+  add<quiet_millis>(processes, "quietMillis");
+  add<note_turn>(processes, "noteTurn");
   add<states>(processes, "states");
   add<leave>(processes, "leave");
   add<has_parted>(processes, "hasParted");

@@ -28,13 +28,17 @@ std::uint64_t Calls::current() const {
 }
 
 Answer Calls::answer(std::uint64_t sequence) const {
-  Answer answer{sequence, begun_of(progress_.load(std::memory_order_acquire)), false, {}};
+  const auto quiet = Clock::now().time_since_epoch() - Clock::duration(turned_.load(std::memory_order_relaxed));
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(quiet).count();
+  Answer answer{sequence, begun_of(progress_.load(std::memory_order_acquire)), false, {}, static_cast<std::uint32_t>(millis)};
   if (!answer.has_come()) return answer;
   const auto& words = states_[sequence % kRemembered];
   for (std::size_t i = 0; i < kStateWords; ++i) answer.state[i] = words[i].load(std::memory_order_acquire);
   answer.is_known = begun_of(progress_.load(std::memory_order_acquire)) - sequence < kRemembered;
   return answer;
 }
+
+void Calls::note_turn() { turned_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
 
 bool Calls::leave_after(std::uint64_t count) {
   last_.store(std::min(last_.load(std::memory_order_relaxed), count), std::memory_order_release);

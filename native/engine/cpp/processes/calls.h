@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../clock.h"
+
 namespace coll {
 
 // A description of a rank's call, in the numbers of the descriptors of @coll/core. The first
@@ -20,6 +22,8 @@ struct Answer {
   std::uint64_t begun = 0;
   bool is_known = false;
   State state{};
+  // Milliseconds since the event loop of the rank has turned.
+  std::uint32_t quiet_millis = 0;
 
   bool has_come() const { return begun > sequence; }
 };
@@ -39,6 +43,8 @@ class Calls {
   // The number of the collective under way, or of the next one.
   std::uint64_t current() const;
   Answer answer(std::uint64_t sequence) const;
+  // Records that the event loop of this rank turns.
+  void note_turn();
   // Records that a rank has left after `count` collectives. Returns whether a collective is under
   // way that waits for that rank in vain. For the monitor.
   bool leave_after(std::uint64_t count);
@@ -51,6 +57,7 @@ class Calls {
   // Twice the number of collectives begun, plus one while the last of them is under way.
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<std::uint64_t> last_{UINT64_MAX};
+  std::atomic<Clock::rep> turned_{Clock::now().time_since_epoch().count()};
   std::array<std::array<std::atomic<double>, kStateWords>, kRemembered> states_{};
 };
 

@@ -92,6 +92,7 @@ std::string answer_frame(const RankAnswer& answer) {
   put(body, answer.answer.begun);
   put(body, static_cast<std::uint8_t>(answer.answer.is_known));
   put(body, answer.answer.state);
+  put(body, answer.answer.quiet_millis);
   return frame(FrameKind::kAnswer, body);
 }
 
@@ -124,6 +125,7 @@ std::optional<RankAnswer> answer_of(const Frame& frame) {
   answer.answer.begun = taker.take<std::uint64_t>();
   answer.answer.is_known = taker.take<std::uint8_t>() != 0;
   answer.answer.state = taker.take<State>();
+  answer.answer.quiet_millis = taker.take<std::uint32_t>();
   if (!taker.is_whole()) return std::nullopt;
   return answer;
 }

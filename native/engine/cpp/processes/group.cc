@@ -159,6 +159,15 @@ Status Group::expire(Call& call) {
   return Status::kExpired;
 }
 
+std::vector<std::optional<std::uint32_t>> Group::quiet_millis() {
+  const auto answers = monitor_.answers(milliseconds(0));
+  std::vector<std::optional<std::uint32_t>> quiet(answers.size());
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+    if (answers[rank]) quiet[rank] = answers[rank]->quiet_millis;
+  }
+  return quiet;
+}
+
 std::vector<int> Group::absent() {
   const auto sequence = calls_.current();
   const auto answers = monitor_.answers(milliseconds(0));

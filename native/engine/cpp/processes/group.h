@@ -48,6 +48,10 @@ class Group {
   // The ranks that have not arrived at the collective under way, as far as their answers are known.
   // Any thread may call this.
   std::vector<int> absent();
+  // Milliseconds since the event loop of each rank has turned, as far as the ranks have answered.
+  std::vector<std::optional<std::uint32_t>> quiet_millis();
+  // Records that the event loop of this rank turns.
+  void note_turn() { calls_.note_turn(); }
   // missing(): the ranks that had not arrived at the collective that expired. states(): the request
   // of each rank in the collective about which the ranks disagree.
   const std::vector<int>& missing() const { return missing_; }

@@ -24,6 +24,7 @@ std::vector<Frame> read_in_parts(FrameReader& reader, const std::string& bytes, 
 TEST(Frames, AreParsedAsTheyWereWritten) {
   Answer answer{7, 9, true, {}};
   answer.state[4] = 1000;
+  answer.quiet_millis = 40'000;
   const Failure failure{FailureKind::kLost, 3, "was lost", 5, {1, 4}};
   const std::string bytes = beat_frame() + ask_frame({7, 3}) + answer_frame({4, 3, answer}) + failure_frame(failure) + left_frame({5, 12}) + opened_frame("bits");
   for (const std::size_t part : {1, 3, 100, 10000}) {
@@ -42,6 +43,7 @@ TEST(Frames, AreParsedAsTheyWereWritten) {
     EXPECT_EQ(read->answer.sequence, 7u);
     EXPECT_TRUE(read->answer.has_come());
     EXPECT_EQ(read->answer.state, answer.state);
+    EXPECT_EQ(read->answer.quiet_millis, 40'000u);
     const auto received = failure_of(frames[3]);
     ASSERT_TRUE(received);
     EXPECT_FALSE(*received < failure || failure < *received);

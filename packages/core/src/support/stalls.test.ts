@@ -39,6 +39,20 @@ it('the text of a stall names the ranks that wait and those that have not arrive
   );
 });
 
+it('the text of a stall says what the event loops of missing ranks do, if it is known', () => {
+  const stall = { operation: 'barrier', seconds: 41, waiting: [0] };
+  const head = 'rank 0 in barrier for 41 seconds';
+  expect(stallText({ ...stall, missing: [1], quietSeconds: [40.2] })).toBe(
+    `${head}, rank 1 has not arrived; its event loop has been busy or blocked for 40 seconds`,
+  );
+  expect(stallText({ ...stall, missing: [1, 2], quietSeconds: [0.3, 40] })).toBe(
+    `${head}, ranks 1, 2 have not arrived; the event loop of rank 2 has been busy or blocked for 40 seconds`,
+  );
+  expect(stallText({ ...stall, missing: [1], quietSeconds: [0.3] })).toBe(
+    `${head}, rank 1 has not arrived, although its event loop turns: another call may be missing there`,
+  );
+});
+
 it('a long list of ranks ends with the number of the others', () => {
   const ranks = [...Array(18).keys()];
   expect(rankList(ranks)).toBe(`ranks ${ranks.slice(0, 16).join(', ')} and 2 more`);

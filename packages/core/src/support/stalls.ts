@@ -8,6 +8,8 @@ export interface Stall {
   readonly peer?: number | undefined;
   /** Ranks that have not arrived; empty if unknown. */
   readonly missing: readonly number[];
+  /** Seconds since the event loop of each missing rank has turned. Default: unknown */
+  readonly quietSeconds?: readonly number[] | undefined;
   /** Seconds that the rank has waited so far. */
   readonly seconds: number;
 }
@@ -75,11 +77,33 @@ export interface StalledRanks extends Stall {
  * Formats a stall as text, such as `ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2
  * has not arrived`.
  */
-export function stallText({ waiting, operation, sequence, missing, seconds, noun }: StalledRanks): string {
+export function stallText(stall: StalledRanks): string {
+  const { waiting, operation, sequence, missing, quietSeconds = [], seconds, noun } = stall;
   const what = sequence === undefined ? operation : `${operation} (collective ${sequence})`;
   const late =
-    missing.length > 0 ? `, ${rankList(missing, noun)} ${missing.length > 1 ? 'have' : 'has'} not arrived` : '';
+    missing.length > 0
+      ? `, ${rankList(missing, noun)} ${missing.length > 1 ? 'have' : 'has'} not arrived${quietText(missing, quietSeconds)}`
+      : '';
   return `${rankList(waiting, noun)} in ${what} for ${Math.round(seconds)} seconds${late}`;
+}
+
+// An event loop notes its turns about once a second.
+const leastQuietSeconds = 3;
+
+/**
+ * What the event loops of ranks do that others wait for, as text that follows the ranks; empty if it is
+ * unknown. `quietSeconds`: how long each of them has not turned.
+ */
+export function quietText(missing: readonly number[], quietSeconds: readonly number[]): string {
+  if (quietSeconds.length !== missing.length) return '';
+  const busy = missing.filter((_, index) => (quietSeconds[index] as number) >= leastQuietSeconds);
+  if (busy.length === 0) {
+    const loops = missing.length > 1 ? 'their event loops turn' : 'its event loop turns';
+    return `, although ${loops}: another call may be missing there`;
+  }
+  const seconds = Math.floor(Math.min(...quietSeconds.filter((quiet) => quiet >= leastQuietSeconds)));
+  const whose = missing.length > 1 ? `the event loop of ${rankList(busy)}` : 'its event loop';
+  return `; ${whose} has been busy or blocked for ${seconds} seconds`;
 }
 
 /** Formats ranks as text, such as `ranks 0, 2`. */
