@@ -110,8 +110,22 @@ interface TraceOptions {
   readonly last?: number;
 }
 
+/** The parsed arguments of `coll top`. */
+export interface TopRequest {
+  /** A job, or a folder of records; undefined means the newest job of this user. */
+  readonly job: string | undefined;
+  /** Whether to print the job once instead of each second. */
+  readonly isOnce: boolean;
+  readonly isJson: boolean;
+}
+
+interface TopOptions {
+  readonly once?: true;
+  readonly json?: true;
+}
+
 /** The parsed arguments of any command. */
-export type Request = RunRequest | StoreRequest | DoctorRequest | TryRequest | TraceRequest;
+export type Request = RunRequest | StoreRequest | DoctorRequest | TryRequest | TraceRequest | TopRequest;
 
 const mostRanks = 1024;
 
@@ -154,6 +168,11 @@ export function parseArguments(args: readonly string[]): Request {
     request = { targets, out, isJson: json ?? false, lastCalls: last };
   });
   program.addCommand(tracing);
+  const watching = topCommand(program.createCommand('top').copyInheritedSettings(program));
+  watching.action((job: string | undefined, { once, json }: TopOptions) => {
+    request = { job, isOnce: once ?? false, isJson: json ?? false };
+  });
+  program.addCommand(watching);
   program.parse(args, { from: 'user' });
   return request as Request;
 }
@@ -259,6 +278,14 @@ function traceCommand(command: Command): Command {
     .option('--out <file>', 'write a timeline of the calls, for Perfetto or chrome://tracing')
     .option('--json', 'print JSON')
     .option('--last <calls>', 'read only the latest calls of each thread', positiveNumber);
+}
+
+function topCommand(command: Command): Command {
+  return command
+    .description('Shows a running job each second: what its ranks do, how fast they are, and who waits for whom.')
+    .argument('[job]', 'a pid, COLL_JOB, the id of a group, or a folder of records (default: the newest job)')
+    .option('--once', 'print one second of the job, and exit')
+    .option('--json', 'print a line of JSON each second');
 }
 
 /** An argument of a replica: JSON becomes its value, and anything else is text. */

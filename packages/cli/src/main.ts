@@ -5,6 +5,7 @@ import { examine } from './doctor/examine.js';
 import { tell } from './report.js';
 import { run } from './run.js';
 import { serveStore } from './serve-store.js';
+import { top } from './top/top.js';
 import { trace } from './trace/trace.js';
 import { tryModule } from './try-module.js';
 
@@ -16,6 +17,7 @@ try {
   else if ('replicaModule' in request) process.exitCode = await tryModule(request);
   else if ('isStrict' in request) process.exitCode = await examine(request);
   else if ('targets' in request) process.exitCode = trace(request);
+  else if ('isOnce' in request) process.exitCode = await top(request);
   else {
     const { exitCode, isUnread } = await run(request);
     process.exitCode = exitCode;

@@ -29,7 +29,15 @@ export function recordedRank(given: RecordedRank): SeenRecord {
   const parts = [...otherParts, part];
   return {
     record: {
-      ...{ file: `${rank}.coll`, pid: 100 + rank, thread: 0, process: `p${rank}`, host: 'host-a', program: 'train.js' },
+      ...{
+        file: `${rank}.coll`,
+        readAt: now,
+        pid: 100 + rank,
+        thread: 0,
+        process: `p${rank}`,
+        host: 'host-a',
+        program: 'train.js',
+      },
       ...{ runtime: 'Node 22', release: '0.1.0', job: 'job', threadName: 'main', end: 'open', exitCode: 0 },
       ...{ isInCall: false, threadState: 'S', systemCall: 232, begun: 1e6, begunWall: 1e6 },
       ...{ alive: now - 0.5e6, aliveWall: 1e6 + now / 1e3, loopTurn: now - 0.9e6, residentBytes: 1e8, cpuTime: 1e6 },
@@ -71,3 +79,34 @@ export function failed(seconds: number, waited = 0.1, call: Partial<Call> = {}):
   const ended = now - 1e6 * seconds;
   return { state: 'failed', begun: ended - 1e6 * waited, ended, ...call };
 }
+
+/** Four ranks. All have made ten calls and wait in the next one, unless `others` says something else. */
+export function four(others: Readonly<Record<number, Partial<RecordedRank> | undefined>>): readonly SeenRecord[] {
+  return [0, 1, 2, 3].flatMap((rank) => {
+    const given = rank in others ? others[rank] : {};
+    return given ? [recordedRank({ rank, size: 4, calls: [...done(10), waiting(41)], ...given })] : [];
+  });
+}
+
+/** A rank whose call has failed because of another one. */
+export const peerFailed = (rank: number, seconds = 1) => ({
+  calls: [...done(10), failed(seconds)],
+  notes: [{ kind: 'failure', rank, text: `ERR_COLL_PEER_FAILED: rank ${rank}`, time: now - 1e6 * seconds }] as const,
+});
+/** A record that its thread has closed. */
+export const exited = (exitCode: number, seconds = 1): Partial<SeenRecord['record']> => ({
+  ...{ end: exitCode === 0 ? 'closed' : 'failed', exitCode },
+  ...{ alive: now - 1e6 * seconds - 0.4e6, loopTurn: now - 1e6 * seconds },
+});
+/** A rank whose process ended without closing its record. */
+export const gone = (seconds: number, record: Partial<SeenRecord['record']> = {}): Partial<RecordedRank> => ({
+  process: 'gone',
+  record: { alive: now - 1e6 * seconds, loopTurn: now - 1e6 * seconds - 0.5e6, ...record },
+});
+/** A rank that makes no further call. */
+export const turning = { calls: done(10) };
+/** A rank whose event loop does not turn. */
+export const busy = (seconds: number) => ({
+  calls: done(10),
+  record: { loopTurn: now - 1e6 * seconds, threadState: 'R', systemCall: -1 },
+});

@@ -1,4 +1,4 @@
-import { type Condition, firstFailure, lastSign } from './condition.js';
+import { type Condition, firstFailure, lastSign, lateness } from './condition.js';
 import type { Node } from './group-records.js';
 import { type Edge, ownFailure, type WaitGraph } from './wait-graph.js';
 
@@ -97,7 +97,14 @@ function isPlausible({ conditions }: WaitGraph, node: Node, into: readonly Edge[
   if (firstFailure(node) !== undefined) return false;
   const { kind } = conditions.get(node) as Condition;
   if (kind !== 'running') return into.length > 0;
-  return into.some((edge) => isClosedBy(edge));
+  return into.some((edge) => isClosedBy(edge)) || isLost(node, into);
+}
+
+/** Whether others have lost a rank of another host, whose record shows nothing afterwards. */
+export function isLost(node: Node, into: readonly Edge[]): boolean {
+  if (node.seen.process !== 'unknown' || node.seen.record.end !== 'open') return false;
+  const last = lastSign(node);
+  return into.some(({ note, from }) => note && note.time + from.node.seen.offset > last - lateness);
 }
 
 /** Whether the node that an edge leads to has closed the group. */

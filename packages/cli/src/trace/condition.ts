@@ -10,8 +10,8 @@ export type Condition =
   | { readonly kind: 'ended'; readonly exitCode: number; readonly at: number }
   /** Its process ended without closing the record. */
   | { readonly kind: 'killed'; readonly at: number }
-  /** Its process exists, but does not run. */
-  | { readonly kind: 'stopped'; readonly at: number; readonly seconds: number }
+  /** Its process does not run, or did not until it was killed. */
+  | { readonly kind: 'stopped'; readonly at: number; readonly seconds: number; readonly isOver?: boolean }
   /** Nothing is known after this time: it was killed or stopped. */
   | { readonly kind: 'silent'; readonly at: number; readonly seconds: number }
   /** JavaScript code did not return to the event loop. */

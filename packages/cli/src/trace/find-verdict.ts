@@ -1,5 +1,5 @@
 import { balanceVerdict } from './balance.js';
-import { type Causes, findCauses } from './causes.js';
+import { type Causes, findCauses, isLost } from './causes.js';
 import { type Condition, firstFailure, lastSign, lateness } from './condition.js';
 import { isPending, mergeGroups, type Node, type SeenRecord } from './group-records.js';
 import { type Naming, namingOf } from './naming.js';
@@ -7,11 +7,8 @@ import { openingVerdict } from './opening.js';
 import type { Call } from './record-file.js';
 import { cycleSentence, guiltySentence, unknownSentence, type WaitingFor, wrongCallSentence } from './sentences.js';
 import type { Verdict } from './verdict.js';
-import { type Edge, ownFailure, unfinishedCall, type WaitGraph, waitGraph } from './wait-graph.js';
+import { type Edge, longWait, ownFailure, unfinishedCall, type WaitGraph, waitGraph } from './wait-graph.js';
 import { type WrongCall, wrongCall } from './wrong-call.js';
-
-/** Waits that are shorter are normal, in microseconds. */
-const longWait = 2e6;
 
 /** Finds out what has happened in a job, from the records of its threads. */
 export function findVerdict(records: readonly SeenRecord[]): Verdict {
@@ -122,12 +119,12 @@ function ownCalls({ members }: Node): readonly Edge[] {
 
 function guiltyVerdict(graph: WaitGraph, naming: Naming, { guilty, edges }: Pick<Causes, 'guilty' | 'edges'>): Verdict {
   const [first] = guilty as [Node];
-  const condition = graph.conditions.get(first) as Condition;
-  const failure = failureOf(first, condition);
   const named = new Set(guilty);
   const into = edges.filter(({ to }) => to && named.has(to));
   const victims = new Set(edges.map(({ from }) => from.node).filter((node) => !named.has(node)));
   const wait = waitFor(graph, into, [...victims]);
+  const condition = isLost(first, into) ? silentSince(first, wait) : conditionDuring(graph, first, wait);
+  const failure = failureOf(first, condition);
   return {
     kind: kindOf(condition, failure, wait),
     ranks: naming.ranks(guilty),
@@ -135,6 +132,29 @@ function guiltyVerdict(graph: WaitGraph, naming: Naming, { guilty, edges }: Pick
     sentence: guiltySentence(naming, guilty, { condition, failure, wait }),
     ...waitingOf(naming, wait),
   };
+}
+
+function silentSince(node: Node, { waiting }: WaitingFor): Condition {
+  const at = lastSign(node);
+  const noticed = Math.max(at, ...waiting.map((other) => firstFailure(other) ?? at));
+  return { kind: 'silent', at, seconds: (noticed - at) / 1e6 };
+}
+
+/** The condition of a guilty node while the others waited for it. A process that was killed may not be guilty by that. */
+function conditionDuring({ conditions }: WaitGraph, node: Node, { edge, waiting }: WaitingFor): Condition {
+  const condition = conditions.get(node) as Condition;
+  if (condition.kind !== 'killed') return condition;
+  const { at } = condition;
+  const noticed = Math.min(...waiting.map((other) => firstFailure(other) ?? endOf(conditions.get(other) as Condition)));
+  if (!Number.isFinite(noticed)) return condition;
+  // Others notice the end of a process at once, but not that it has been stopped.
+  if (noticed - at > lateness) return { kind: 'stopped', at, seconds: (noticed - at) / 1e6, isOver: true };
+  if (!edge?.call || edge.isInside || edge.call.begun === 0) return condition;
+  return at - edge.call.begun - edge.from.node.seen.offset > longWait ? { kind: 'running' } : condition;
+}
+
+function endOf(condition: Condition): number {
+  return condition.kind === 'killed' ? condition.at : Number.POSITIVE_INFINITY;
 }
 
 function kindOf(condition: Condition, failure: string | undefined, { edge }: WaitingFor): Verdict['kind'] {
@@ -154,7 +174,7 @@ function failureOf(node: Node, condition: Condition): string | undefined {
   }
   if (condition.kind !== 'ended' || condition.exitCode === 0 || firstFailure(node) !== undefined) return undefined;
   const exit = notes.findLast(({ kind, text }) => kind === 'exit' && text !== '');
-  return exit && `exit code ${condition.exitCode}, ${exit.text}`;
+  return exit?.text;
 }
 
 function cycleVerdict(graph: WaitGraph, naming: Naming, { cycle, edges }: Causes): Verdict {
@@ -194,10 +214,12 @@ function waitFor(graph: WaitGraph, edges: readonly Edge[], waiting: readonly Nod
   return { edge: found, waiting, seconds, isLive };
 }
 
-function secondsOf({ conditions }: WaitGraph, { call, from: { node } }: Edge): number {
+function secondsOf({ conditions }: WaitGraph, { call, to, isInside, from: { node } }: Edge): number {
   if (!call || call.begun === 0) return 0;
   const { offset, seenUntil } = node.seen;
   const hasStopped = !['running', 'busy', 'blocked'].includes((conditions.get(node) as Condition).kind);
-  const until = hasStopped ? lastSign(node) : Math.max(seenUntil, lastSign(node));
+  const own = hasStopped ? lastSign(node) : seenUntil;
+  // Nothing is known about later calls of a running rank.
+  const until = to && !isInside ? Math.min(own, to.seen.seenUntil) : own;
   return Math.max(0, (isPending(call) ? until : call.ended + offset) - call.begun - offset) / 1e6;
 }

@@ -70,6 +70,6 @@ function latestRun(records: readonly ThreadRecord[]): Job {
 }
 
 /** A time of a record as milliseconds since 1970. */
-function wallOf({ begun, begunWall }: ThreadRecord, time: number): number {
+export function wallOf({ begun, begunWall }: ThreadRecord, time: number): number {
   return begunWall + (time - begun) / 1000;
 }

@@ -1,8 +1,8 @@
 import { count, percent } from '../try-verdict.js';
 import { bytesText, secondsText } from './call-text.js';
-import { isPending, type Node } from './group-records.js';
+import { covered, lastBegins, maximum, waitOf } from './call-times.js';
+import { isPending } from './group-records.js';
 import type { Naming } from './naming.js';
-import type { Call } from './record-file.js';
 import type { WaitGraph } from './wait-graph.js';
 
 /** What the recorded calls of one thread took. Times in seconds. */
@@ -69,52 +69,9 @@ export function tableOf(rows: readonly RankSummary[]): string {
 }
 
 /** Lines of cells as text with columns of equal width. */
-function aligned(lines: readonly (readonly string[])[]): string {
+export function aligned(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) => maximum(lines.map((line) => (line[column] as string).length)));
   return lines
     .map((line) => line.map((cell, column) => cell.padStart(widths[column] as number)).join('   '))
     .join('\n');
-}
-
-type Begins = ReadonlyMap<string, number>;
-
-/** For each collective that all ranks have made, when the last of them began it, in common time. */
-function lastBegins(groups: WaitGraph['groups']): Begins {
-  const lasts = new Map<string, number>();
-  for (const { id, members, missing } of groups.values()) {
-    const [first, ...others] = members.values();
-    if (!first || missing.length > 0 || members.has(-1)) continue;
-    for (const [number, call] of first.calls) {
-      const calls = [{ call, offset: first.node.seen.offset }];
-      for (const { calls: theirs, node } of others) {
-        const other = theirs.get(number);
-        if (other) calls.push({ call: other, offset: node.seen.offset });
-      }
-      if (calls.length === members.size && calls.every((one) => one.call.begun > 0))
-        lasts.set(`${number} ${id}`, maximum(calls.map((one) => one.call.begun + one.offset)));
-    }
-  }
-  return lasts;
-}
-
-/** Microseconds that a call waited for other ranks: what the engine has measured, or else until the last rank began it. */
-function waitOf(call: Call, { seen: { offset } }: Node, lasts: Begins): number {
-  if (call.waited > 0) return Math.min(call.waited, call.ended - call.begun);
-  const last = lasts.get(`${call.number} ${call.part.group}`);
-  if (last === undefined || call.verb === 'send' || call.verb === 'receive') return 0;
-  return Math.max(0, Math.min(last - offset, call.ended) - call.begun);
-}
-
-/** Microseconds during which at least one of the calls was under way. */
-function covered(calls: readonly Call[]): number {
-  let [sum, until] = [0, 0];
-  for (const { begun, ended } of [...calls].sort((a, b) => a.begun - b.begun)) {
-    sum += Math.max(0, ended - Math.max(begun, until));
-    until = Math.max(until, ended);
-  }
-  return sum;
-}
-
-function maximum(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), 0);
 }

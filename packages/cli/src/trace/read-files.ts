@@ -20,24 +20,25 @@ const mostEntries = 65_536;
 /** Calls that are kept of all records together. */
 const mostCallsOfAll = 2 ** 20;
 
-/** The folder in which threads of this user keep their records. */
-export function recordFolder(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  if (env['COLL_RECORD_DIR']) return env['COLL_RECORD_DIR'];
-  if (env['XDG_RUNTIME_DIR']) return path.join(env['XDG_RUNTIME_DIR'], 'coll');
-  return `/dev/shm/coll-${process.getuid?.() ?? 0}`;
-}
+/** Files that are read before they are parsed, so that they show about the same moment. */
+const filesAtOnce = 256;
 
 /** Reads the records at these paths: files, and the files `*.coll` of folders. Writes nothing, and follows no links. */
 export function readRecords(paths: readonly string[], mostCalls = mostCallsOfAll): FoundRecords {
   const unread: Unread[] = [];
   const files = paths.flatMap((name) => filesAt(name, unread));
   const perFile = Math.max(64, Math.min(mostCalls, Math.floor(mostCallsOfAll / Math.max(1, files.length))));
-  const reader = new FileReader(perFile);
   const records: ThreadRecord[] = [];
-  for (const file of files.slice(0, mostFiles)) {
-    const record = attempt(() => reader.read(file));
-    if (typeof record === 'string') unread.push({ file, reason: record });
-    else records.push(record);
+  for (let begin = 0; begin < Math.min(files.length, mostFiles); begin += filesAtOnce) {
+    const read = files
+      .slice(begin, begin + filesAtOnce)
+      .map((file) => ({ file, content: attempt(() => readFile(file)) }));
+    for (const { file, content } of read) {
+      const record =
+        typeof content === 'string' ? content : parseRecord(content.bytes, { ...content, file, mostCalls: perFile });
+      if (typeof record === 'string') unread.push({ file, reason: record });
+      else records.push(record);
+    }
   }
   if (files.length > mostFiles)
     unread.push({
@@ -93,41 +94,43 @@ function refusalOf({ uid }: Stats): string | undefined {
   return `it belongs to user ${uid}; only this user and root may read it`;
 }
 
-class FileReader {
-  readonly #bytes = new Uint8Array(recordBytes);
-  readonly #headerAfter = new Uint8Array(recordLayout.header.bytes);
-  readonly #mostCalls: number;
+interface Content {
+  readonly bytes: Uint8Array;
+  readonly readAt: number;
+  readonly headerAfter: Uint8Array | undefined;
+}
 
-  constructor(mostCalls: number) {
-    this.#mostCalls = mostCalls;
-  }
-
-  read(file: string): ThreadRecord | string {
-    // Opening a pipe would wait for a writer.
-    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-    const handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      const stats = fstatSync(handle);
-      if (!stats.isFile()) return 'it is not a file';
-      const refusal = refusalOf(stats);
-      if (refusal) return refusal;
-      const length = readInto(handle, this.#bytes);
-      const hasHeader = readInto(handle, this.#headerAfter) === this.#headerAfter.length;
-      const [headerAfter, mostCalls] = [hasHeader ? this.#headerAfter : undefined, this.#mostCalls];
-      return parseRecord(this.#bytes.subarray(0, length), { file, mostCalls, headerAfter });
-    } finally {
-      closeSync(handle);
-    }
+function readFile(file: string): Content | string {
+  // Opening a pipe would wait for a writer.
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  const handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const stats = fstatSync(handle);
+    if (!stats.isFile()) return 'it is not a file';
+    const refusal = refusalOf(stats);
+    if (refusal) return refusal;
+    const readAt = monotonicMicros();
+    const bytes = bytesOf(handle, recordBytes);
+    const headerAfter = bytesOf(handle, recordLayout.header.bytes);
+    return { bytes, readAt, headerAfter: headerAfter.length < recordLayout.header.bytes ? undefined : headerAfter };
+  } finally {
+    closeSync(handle);
   }
 }
 
-/** Reads from the beginning of a file until it ends or `into` is full. Returns the number of bytes. */
-function readInto(handle: number, into: Uint8Array): number {
+/** Microseconds of the monotonic clock of this host. */
+export function monotonicMicros(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
+
+/** The first bytes of a file, `most` or fewer. */
+function bytesOf(handle: number, most: number): Uint8Array {
+  const bytes = new Uint8Array(most);
   let length = 0;
-  while (length < into.length) {
-    const read = readSync(handle, into, length, into.length - length, length);
+  while (length < most) {
+    const read = readSync(handle, bytes, length, most - length, length);
     if (read === 0) break;
     length += read;
   }
-  return length;
+  return bytes.subarray(0, length);
 }

@@ -14,7 +14,7 @@ import { timelineOf } from './timeline.js';
 import { waitGraph } from './wait-graph.js';
 
 const { header } = recordLayout;
-const parse = (bytes: Uint8Array, options = {}) => parseRecord(bytes, { file: 'a.coll', ...options });
+const parse = (bytes: Uint8Array, options = {}) => parseRecord(bytes, { file: 'a.coll', readAt: 1e12, ...options });
 const record = (bytes: Uint8Array, options = {}) => parse(bytes, options) as ThreadRecord;
 
 describe('the record of a thread', () => {
@@ -103,7 +103,7 @@ describe('a damaged record', () => {
   /** Uses a record for all that records are used for. */
   function analyse(records: readonly ThreadRecord[]): void {
     const clocks = alignClocks(records);
-    const observer = { host: 'host-a', now: 1e12, processState: () => 'gone' as const };
+    const observer = { host: 'host-a', processState: () => 'gone' as const };
     const seen = observe(jobsOf(records)[0]?.records ?? [], clocks, observer);
     expect(findVerdict(seen).sentence).not.toMatch(/undefined|NaN|Infinity/);
     const { groups, nodes } = mergeGroups(seen);

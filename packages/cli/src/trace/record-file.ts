@@ -64,6 +64,8 @@ export interface Note {
 /** The record of one JavaScript thread. Times are microseconds of the host's monotonic clock, 0 if unknown. */
 export interface ThreadRecord {
   readonly file: string;
+  /** When the record was read, by the monotonic clock of the reader's host. */
+  readonly readAt: number;
   readonly pid: number;
   readonly thread: number;
   /** Equal for all threads of a process. */
@@ -115,6 +117,8 @@ const mostRanks = 2 ** 16;
 /** How to read a record. */
 export interface ReadingOptions {
   readonly file: string;
+  /** Microseconds of the monotonic clock of this host. */
+  readonly readAt: number;
   /** Number of the latest calls to read. Default: all */
   readonly mostCalls?: number | undefined;
   /** The header as it was after `bytes` had been read, if the thread may have been running meanwhile. */
@@ -163,6 +167,7 @@ class RecordReader {
     const state = String.fromCharCode(this.#bytes[fields.threadState] as number);
     return {
       file: this.#options.file,
+      readAt: this.#options.readAt,
       pid: this.#word(fields.pid),
       thread: this.#word(fields.thread),
       ...this.#headerTexts(),

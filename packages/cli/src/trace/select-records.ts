@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
+import { recordFolder } from '@coll/native/record';
 import { findJob, type Job, jobsOf } from './jobs.js';
-import { readRecords, recordFolder, type Unread } from './read-files.js';
+import { readRecords, type Unread } from './read-files.js';
 import type { ThreadRecord } from './record-file.js';
 
 /** The records of one job. */
@@ -20,7 +21,10 @@ export interface Selection {
 export function selectRecords(targets: readonly string[], mostCalls?: number): Selection {
   const [first] = targets;
   const name = targets.length === 1 && first !== undefined && !isPath(first) ? first : undefined;
-  const paths = targets.length === 0 || name !== undefined ? [recordFolder()] : targets;
+  const folder = targets.length === 0 || name !== undefined ? recordFolder({ mayCreate: false }) : undefined;
+  if (folder && !('path' in folder))
+    return { records: [], unread: [], others: [], refusal: `no records: ${folder.refusal}` };
+  const paths = folder ? [folder.path] : targets;
   const { records, unread } = readRecords(paths, mostCalls);
   if (records.length === 0) return { records, unread, others: [], refusal: `no records in ${paths.join(', ')}` };
   if (targets.length > 0 && targets.every(isFile)) return { records, unread, others: [] };

@@ -38,7 +38,9 @@ export function guiltySentence(
       case 'ended':
         return `ended with exit code ${condition.exitCode}`;
       case 'stopped':
-        return `${be} stopped: ${own} process has not run for ${secondsText(condition.seconds)}`;
+        return condition.isOver
+          ? `${was} stopped: ${own} process did not run for ${secondsText(condition.seconds)}`
+          : `${be} stopped: ${own} process has not run for ${secondsText(condition.seconds)}`;
       case 'silent':
         return `${was} killed or stopped: ${own} records end ${secondsText(condition.seconds)} before those of the others`;
       default:
@@ -56,11 +58,15 @@ export function guiltySentence(
   const ended = deed();
   if (!edge) return `${subject} ${ended ?? 'did nothing'}; no rank waits`;
   const others = waitText(naming, waiting, { seconds, isLive });
-  if (ended) return `${subject} ${ended}${inCall(edge)}${others && `; ${others}`}`;
+  if (ended) return `${subject} ${ended}${placeOf(condition, edge)}${others && `; ${others}`}`;
   if (isClosedBy(edge)) return `${subject} closed the group${inCall(edge)}${others && `; ${others}`}`;
   if (!edge.call || edge.isInside) return `${subject} keeps the others waiting${inCall(edge)}; ${state()}`;
   const action = actionOf(edge);
   return `${subject} never ${action}${others && `, in which ${others}`}; ${state()}`;
+}
+
+function placeOf({ kind }: Condition, edge: Edge): string {
+  return kind === 'stopped' || kind === 'silent' ? `,${inCall(edge)}` : inCall(edge);
 }
 
 function blocker(systemCall: number): string {
@@ -77,9 +83,9 @@ function actionOf({ call, from }: Edge): string {
 
 function inCall(edge: Edge | undefined): string {
   if (!edge?.call) return '';
-  const { call, isInside, note } = edge;
+  const { call, isInside } = edge;
   if (call.verb === 'send' || call.verb === 'receive') return ` in a message with rank ${edge.from.part.rank}`;
-  return isInside || note ? ` in ${callText(call)}` : ` before ${callText(call)}`;
+  return isInside ? ` in ${callText(call)}` : ` before ${callText(call)}`;
 }
 
 function waitText(

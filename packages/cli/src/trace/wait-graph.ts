@@ -39,10 +39,25 @@ export function waitGraph(groups: ReadonlyMap<string, GroupRecord>, nodes: reado
   const waiting = new Map(nodes.map((node) => [node, node.members.flatMap((from) => waits(from, groups, conditions))]));
   for (const node of nodes) {
     const kept = (blamed.get(node) ?? []).filter(({ to }) => !to || !isConsequence(node, to, { blamed, waiting }));
-    edges.set(node, kept.length > 0 ? kept : (waiting.get(node) ?? []));
+    const waits = waiting.get(node) ?? [];
+    const before = kept.length > 0 ? waits.filter(isOlderCause) : waits;
+    const isKnown = kept.some(({ to }) => before.some((edge) => edge.to === to));
+    edges.set(node, before.length > 0 && !isKnown ? before : kept);
   }
   return { nodes, groups, conditions, edges };
 }
+
+/**
+ * Whether a rank had waited long for one that has never come, before its call failed: somebody has ended
+ * the job because it hung.
+ */
+function isOlderCause({ call, to, isInside }: Edge): boolean {
+  if (!call || !to || isInside || call.state !== 'failed' || call.ended - call.begun < longWait) return false;
+  return !to.members.some(({ part, calls }) => part.group === call.part.group && calls.has(call.number));
+}
+
+/** Waits that are shorter are normal, in microseconds. */
+export const longWait = 2e6;
 
 interface Edges {
   readonly blamed: ReadonlyMap<Node, readonly Edge[]>;
@@ -63,9 +78,10 @@ function blames(node: Node, groups: ReadonlyMap<string, GroupRecord>): readonly 
     failuresOf(from).flatMap((note) => {
       const { rank, text } = note;
       if (rank === undefined || rank === from.part.rank || blameless.test(text)) return [];
-      const to = groups.get(from.part.group)?.members.get(rank)?.node;
+      const member = groups.get(from.part.group)?.members.get(rank);
       const call = unfinishedCall(from);
-      return [{ from, to, rank, call, isInside: false, note }];
+      const isInside = call !== undefined && (member?.calls.has(call.number) ?? false);
+      return [{ from, to: member?.node, rank, call, isInside, note }];
     }),
   );
 }
@@ -142,7 +158,7 @@ function collectiveEdges(from: Member, call: Call, { group, conditions }: Surrou
     if (to === from || to.node === from.node || rank < 0) continue;
     const theirs = to.calls.get(call.number);
     const edge = { from, to: to.node, rank, call };
-    if (theirs ? isLater(to, theirs, from, call) : to.made !== undefined && to.made <= call.number)
+    if (theirs ? isLater(to, theirs, from, call) : hasNotMade(to, call.number) && isSeenAfter(to, from, call))
       absent.push({ ...edge, isInside: false });
     else if (theirs && theirs.state !== 'done' && hinders(to.node, conditions))
       hindered.push({ ...edge, isInside: true });
@@ -160,13 +176,22 @@ function messageEdges(from: Member, call: Call, { group, conditions }: Surroundi
   const theirs = to.messages.find(
     ({ verb: other, peer, number }) => other === verb && peer === from.part.rank && number === call.number,
   );
-  if (!theirs || isLater(to, theirs, from, call)) return [{ ...edge, isInside: false }];
+  if (theirs ? isLater(to, theirs, from, call) : isSeenAfter(to, from, call)) return [{ ...edge, isInside: false }];
   return hinders(to.node, conditions) ? [{ ...edge, isInside: true }] : [];
 }
 
 /** Whether a node keeps others from ending a call. One that has failed itself is not the reason. */
 function hinders(node: Node, conditions: ReadonlyMap<Node, Condition>): boolean {
   return hindering.has((conditions.get(node) as Condition).kind) && firstFailure(node) === undefined;
+}
+
+function hasNotMade({ made }: Member, number: number): boolean {
+  return made !== undefined && made <= number;
+}
+
+/** Whether a member's record says what it did after a call of another one had begun. Records are read one after the other. */
+function isSeenAfter(to: Member, from: Member, { begun }: Call): boolean {
+  return begun + from.node.seen.offset <= to.node.seen.seenUntil;
 }
 
 /** Whether a member has begun a call only after it had failed on another one. */

@@ -49,12 +49,15 @@ function compared(group: GroupRecord, number: number): WrongCall | undefined {
   return { group, guilty, call: actual, expected, others: right };
 }
 
+/** Native code and JavaScript may read the clock differently by this many microseconds. */
+const inexact = 50_000;
+
 /** Whether a rank has made a call before it knew of a failure of the group. Programs may do anything afterwards. */
 function isMadeInGoodFaith({ calls, node, part }: Member, number: number): boolean {
   const call = calls.get(number);
   if (!call || part.rank < 0) return false;
   const failure = node.seen.record.notes.find((note) => note.kind === 'failure' && note.part?.group === part.group);
-  return !failure || call.begun <= failure.time;
+  return !failure || call.begun <= failure.time + inexact;
 }
 
 /** What all ranks must agree on. */
