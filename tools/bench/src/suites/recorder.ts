@@ -1,14 +1,16 @@
 import { bytesPerElement } from '../sizes.js';
 import type { Session } from '../trial.js';
 import type { Selection } from './selection.js';
-import { turnOf } from './variants.js';
+import { turnOf, yardsticks } from './variants.js';
 
 const suite = 'recorder';
 
 /** What the flight recorder costs per call: the same blocking calls of one thread with the recorder and without. */
-export function recorder({ engines, algorithms, bytes = [4] }: Selection, ranks: number): Session[] {
-  const pieces = bytes.map((size) =>
-    engines.flatMap((engine) =>
+export function recorder(selection: Selection, ranks: number): Session[] {
+  const { engines, algorithms, bytes = [4] } = selection;
+  const pieces = bytes.map((size) => [
+    ...yardsticks(suite, ranks, size, { hasBound: false }),
+    ...engines.flatMap((engine) =>
       algorithms.flatMap((algorithm) =>
         [true, false].map((isRecorded) => {
           const name = `${algorithm} ${isRecorded ? 'recorded' : 'not recorded'}`;
@@ -18,6 +20,6 @@ export function recorder({ engines, algorithms, bytes = [4] }: Selection, ranks:
         }),
       ),
     ),
-  );
+  ]);
   return [{ label: suite, ranks, pieces }];
 }
