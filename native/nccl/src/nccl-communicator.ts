@@ -266,7 +266,7 @@ export class NcclCommunicator extends JoiningCommunicator {
       for (const number of recorded) recorder?.end(number, true);
     } catch (error) {
       const failure = errorFor(error, { operation });
-      for (const number of recorded) recorder?.end(number, false);
+      for (const number of recorded) recorder?.end(number, false, failure);
       recordFailure(this.group.recorded, failure);
       throw failure;
     } finally {
@@ -277,10 +277,12 @@ export class NcclCommunicator extends JoiningCommunicator {
   /** Records a collective that begins. Returns its number in the recorder. */
   #record({ collective, inputs, outputs }: Passage): number {
     if (!recorder || !this.#recorded) return 0;
-    const bytesOf = (sum: number, tensor: Tensor) => sum + byteSize(tensor.dtype) * lengthOf(tensor);
-    const bytes = [inputs, outputs].map((tensors) => tensors.reduce(bytesOf, 0));
-    const call = { collective, request: undefined, bytes: Math.max(...bytes), inputs, outputs };
-    return recorder.begin(this.#recorded, call, false);
+    const buffers = [inputs.map(recordedBuffer), outputs.map(recordedBuffer)] as const;
+    const bytes = buffers.map((list) => list.reduce((sum, { byteLength }) => sum + byteLength, 0));
+    const call = { collective, request: undefined, bytes: Math.max(...bytes), inputs: buffers[0], outputs: buffers[1] };
+    const number = recorder.begin(this.#recorded, call, false);
+    recorder.leave(number);
+    return number;
   }
 
   #check(operation: string, passages: readonly Passage[], { signal, sharedResult = false }: RunOptions): void {
@@ -362,6 +364,10 @@ function groupOf(clique: Clique): Group {
 
 function openingOf({ defaultTimeoutSeconds = usualTimeoutSeconds, blocking }: NcclOptions) {
   return { timeoutMillis: millisOf(defaultTimeoutSeconds), blocking };
+}
+
+function recordedBuffer(tensor: Tensor) {
+  return { dtype: tensor.dtype, byteLength: byteSize(tensor.dtype) * lengthOf(tensor) };
 }
 
 function millisOf(seconds: number): number {

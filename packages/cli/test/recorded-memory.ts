@@ -36,7 +36,7 @@ export function recordedMemory({ thread, identity, calls = 3, isWaiting = false,
   const communicator = recordedCommunicator({ recorded: group }, 'ring', 'exact') as NonNullable<
     ReturnType<typeof recordedCommunicator>
   >;
-  const buffers = [{ dtype: 'float32' }] as const;
+  const buffers = [{ dtype: 'float32', byteLength: 4096 }] as const;
   const collective = { kind: 'all-reduce', op: 'sum' } as const;
   const call = { collective, request: undefined, bytes: 4096, inputs: buffers, outputs: buffers };
   for (let made = 0; made < calls; made++) recorder.end(recorder.begin(communicator, call, false), true);

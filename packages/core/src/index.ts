@@ -53,6 +53,7 @@ export {
   type Resolution,
   registry,
 } from './plugins/registry.js';
+export type { CallEvent, GroupEvent, GroupLostEvent } from './record/call-event.js';
 export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
 export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 export type { ReplicaGroup } from './replicas/replica-group.js';

@@ -38,6 +38,14 @@ export { overriddenReduce, workerCountOf } from './ops/overridden-reduce.js';
 export { arrange, type Pack } from './packing/arrangement.js';
 export { requireRegistry } from './plugins/registry.js';
 export {
+  type CallEvent,
+  callEvent,
+  type GroupEvent,
+  groupEvent,
+  groupLostEvent,
+  messageEvent,
+} from './record/call-event.js';
+export {
   type CallState,
   callStates,
   type NoteKind,
@@ -51,8 +59,10 @@ export { type RecordedThread, Recorder, recordBytes } from './record/recorder.js
 export {
   type CallRecorder,
   type GroupIdentity,
+  type RecordedCall,
   type RecordedCommunicator,
   type RecordedGroup,
+  type RecordedMessage,
   type RecordedNote,
   recordedCommunicator,
   recordedGroup,

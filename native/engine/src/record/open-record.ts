@@ -17,6 +17,7 @@ import {
 } from '@coll/core/internal';
 import { searchBinding } from '../loaded-binding.js';
 import type { NativeBinding } from '../native-binding.js';
+import { CallPublisher } from './call-publisher.js';
 import { cleanRecords, endThreads, removeEndedJob } from './kept-records.js';
 import { MemoryRecorder } from './memory-recorder.js';
 import { type RecordFolder, recordFolder } from './record-folder.js';
@@ -31,18 +32,25 @@ const turnMillis = 1000;
 let isOpened = false;
 
 /**
- * Starts the flight recorder of this thread, unless it has started or `COLL_RECORD` is `off`. The
- * record is a file that is mapped into memory, or memory where that is not possible.
+ * Publishes the calls of this thread to diagnostics channels, and starts its flight recorder unless
+ * `COLL_RECORD` is `off`. The record is a file that is mapped into memory, or memory where that is
+ * not possible.
  */
 export function openRecord({ threadName = isMainThread ? 'main' : `thread ${threadId}` }: RecordOptions = {}): void {
   if (isOpened) return;
   isOpened = true;
-  if (recorder || !isWanted(process.env['COLL_RECORD'])) return;
+  if (recorder) return;
+  setRecorder(new CallPublisher(isWanted(process.env['COLL_RECORD']) ? started(threadName) : undefined));
+}
+
+/** Undefined if it cannot start. */
+function started(threadName: string): Recorder | undefined {
   try {
-    start(threadName);
+    return start(threadName);
   } catch (error) {
     // A program works without a record.
     report('warn', `the flight recorder has not started: ${messageOf(error)}`);
+    return undefined;
   }
 }
 
@@ -52,16 +60,16 @@ function isWanted(value: string | undefined): boolean {
   return true;
 }
 
-function start(threadName: string): void {
+function start(threadName: string): Recorder {
   const found = searchBinding();
   const binding = 'binding' in found ? found.binding : undefined;
   const thread = recordedThread(binding?.processName ?? sharedName(), threadName);
   const folder = recordFolder();
   if (!('path' in folder)) reportRefusal(folder.refusal, folder.isNamed);
   const own = mappedRecorder(binding, folder, thread) ?? memoryRecorder(binding, thread);
-  setRecorder(own);
   setInterval(() => own.turn(), turnMillis).unref();
   process.on('exit', (exitCode) => end(own, 'path' in folder ? folder.path : undefined, thread, exitCode));
+  return own;
 }
 
 /** Undefined if the platform cannot map a file, or the folder has no room. */

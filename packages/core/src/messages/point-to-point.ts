@@ -257,7 +257,7 @@ export class PointToPoint {
           settle(resolve);
         },
         reject: (error) => {
-          recorder?.end(recorded, false);
+          recorder?.end(recorded, false, error);
           recordFailure(this.#group.recorded, error);
           settle(() => reject(error));
         },
@@ -265,6 +265,7 @@ export class PointToPoint {
       this.#watch();
       this.#postbox.open(peer);
       void this.#postbox.post(peer, first);
+      recorder?.leave(recorded);
     });
   }
 

@@ -55,12 +55,18 @@ export interface RecordedCall {
   readonly request: CallerRequest | undefined;
   /** Bytes of the buffers of all local ranks. */
   readonly bytes: number;
-  readonly inputs: readonly { readonly dtype: DType }[];
-  readonly outputs: readonly { readonly dtype: DType }[];
+  readonly inputs: readonly RecordedBuffer[];
+  readonly outputs: readonly RecordedBuffer[];
   /** What the call does, as the recorder writes it. Undefined until then. */
   recordedAs?: number | undefined;
   /** The root, as the recorder writes it. Undefined until then. */
   recordedPeer?: number | undefined;
+}
+
+/** Memory that a call reads or writes. */
+export interface RecordedBuffer {
+  readonly dtype: DType;
+  readonly byteLength: number;
 }
 
 /** A message between two ranks. */
@@ -107,6 +113,8 @@ export interface RecordedNote {
   readonly rank?: number | undefined;
   /** Number of the call in the group. Default: none */
   readonly call?: number | undefined;
+  /** The error of a failure. */
+  readonly error?: unknown;
 }
 
 /** Records what a thread does. The host of the program sets it; without one, nothing is recorded. */
@@ -115,10 +123,10 @@ export interface CallRecorder {
   begin(communicator: RecordedCommunicator, call: RecordedCall, isQueued: boolean): number;
   /** Records a message that begins. Returns a number for `end`. */
   message(group: RecordedGroup, message: RecordedMessage): number;
-  /** Records that the engine has returned although the call has not ended. */
-  leave(): void;
-  /** Records the end of a call or message. */
-  end(number: number, isDone: boolean): void;
+  /** Records that the caller goes on although the call or message has not ended. */
+  leave(number: number): void;
+  /** Records the end of a call or message. `error`: why it is not done. */
+  end(number: number, isDone: boolean, error?: unknown): void;
   note(note: RecordedNote): void;
 }
 
@@ -135,7 +143,7 @@ export function recordFailure(group: RecordedGroup | undefined, error: unknown):
   if (!recorder || !group || group.hasFailed) return;
   group.hasFailed = true;
   const { rank } = error instanceof CollError ? error : {};
-  recorder.note({ kind: 'failure', text: textOf(error), group, rank });
+  recorder.note({ kind: 'failure', text: textOf(error), group, rank, error });
 }
 
 /** Records a call that this rank has refused. */
@@ -146,11 +154,17 @@ export function recordRefusal(group: RecordedGroup | undefined, error: unknown):
 // Messages about different calls may contain names of variables. The calls themselves tell more.
 const codesWithNames: readonly string[] = ['ERR_COLL_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH'];
 
-function textOf(error: unknown): string {
-  const code = codeOf(error);
-  return codesWithNames.includes(code) ? code : `${code}: ${messageOf(error)}`;
+/** The message of an error; undefined if it may contain names of variables. */
+export function shownMessage(error: unknown): string | undefined {
+  return codesWithNames.includes(codeOf(error)) ? undefined : messageOf(error);
 }
 
-function codeOf(error: unknown): string {
+function textOf(error: unknown): string {
+  const message = shownMessage(error);
+  return message === undefined ? codeOf(error) : `${codeOf(error)}: ${message}`;
+}
+
+/** The code of an error; `error` if it is not an error of coll. */
+export function codeOf(error: unknown): string {
   return error instanceof CollError ? error.code : 'error';
 }

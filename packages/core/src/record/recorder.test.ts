@@ -47,7 +47,7 @@ function text(at: number, most: number): string {
 }
 
 function call(collective: Collective): RecordedCall {
-  const buffers = [{ dtype: 'float32' }] as const;
+  const buffers = [{ dtype: 'float32', byteLength: 24 }] as const;
   return { collective, request: undefined, bytes: 24, inputs: buffers, outputs: buffers };
 }
 

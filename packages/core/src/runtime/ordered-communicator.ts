@@ -302,7 +302,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   #recordFailure(number: number, error: unknown): void {
-    recorder?.end(number, false);
+    recorder?.end(number, false, error);
     recordFailure(this.recorded?.group, error);
   }
 
@@ -337,7 +337,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     }
     if (running) {
       this.#bytesOfTurn = 0;
-      recorder?.leave();
+      recorder?.leave(number);
     } else recorder?.end(number, true);
     const turn = running ?? this.#turnAfter(call);
     if (!turn) {
