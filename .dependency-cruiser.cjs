@@ -17,6 +17,7 @@ const mayImport = {
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],
   tfjs: ['core', 'strategy'],
   'jax-js': ['core', 'strategy'],
+  opentelemetry: ['core'],
   cli: ['core', 'native/engine', 'rendezvous', 'strategy'],
   'create-coll': [],
 };

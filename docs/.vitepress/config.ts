@@ -70,6 +70,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         text: 'Speed',
         items: pages('guides', {
           measure: 'Measure',
+          observe: 'See what a job does',
           'choose-an-algorithm': 'Choose an algorithm',
           'overlap-and-packing': 'Overlap and packing',
           gpus: 'GPUs',

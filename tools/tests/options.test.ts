@@ -41,6 +41,11 @@ function withLast(name: string): CallWith {
   return (options) => call([...(example?.() ?? []).slice(0, -1), options]);
 }
 
+/** Calls of the table of public calls, by their names without the package. */
+function named(...names: readonly string[]): Record<string, Record<string, CallWith>> {
+  return Object.fromEntries(names.map((name) => [name.split(': ')[1], { call: withLast(name) }]));
+}
+
 const inReplica =
   (call: (replica: strategy.ReplicaContext, options: never) => unknown): CallWith =>
   (options) =>
@@ -257,16 +262,11 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   TestGroup: { new: (options) => new testing.TestGroup(options) },
   'TestGroup.run': { call: (options) => new testing.TestGroup({ members: [] }).run(sum, [], [], options) },
   reduceGradients: { call: withLast('tfjs: reduceGradients'), blocking: withLast('tfjs: reduceGradientsSync') },
-  distributedCallbacks: { call: withLast('tfjs: distributedCallbacks') },
-  shareOf: { call: withLast('tfjs: shareOf') },
-  distributedOptimizer: { call: withLast('tfjs: distributedOptimizer') },
-  trainingState: { call: withLast('tfjs: trainingState') },
   saveCheckpoint: { tfjs: withLast('tfjs: saveCheckpoint'), 'jax-js': withLast('jax-js: saveCheckpoint') },
-  batches: { call: withLast('jax-js: batches') },
-  dataParallel: { call: withLast('jax-js: dataParallel') },
-  restoreCheckpoint: { call: withLast('tfjs: restoreCheckpoint') },
-  checkpointCallback: { call: withLast('tfjs: checkpointCallback') },
   'checkpointCallback: every': { call: (every) => withLast('tfjs: checkpointCallback')({ every } as never) },
+  ...named('opentelemetry: instrument', 'opentelemetry: serveMetrics', 'jax-js: batches', 'jax-js: dataParallel'),
+  ...named('tfjs: distributedCallbacks', 'tfjs: shareOf', 'tfjs: distributedOptimizer', 'tfjs: trainingState'),
+  ...named('tfjs: restoreCheckpoint', 'tfjs: checkpointCallback'),
   // The methods check options first, so they need no GPU.
   fromPointer: { call: (memory) => Gpu.prototype.fromPointer(memory) },
   split: { call: (options) => NcclCommunicator.prototype.split([], [], options) },

@@ -7,6 +7,7 @@ import * as hierarchicalCopy from '@coll/hierarchical-copy';
 import * as jaxJs from '@coll/jax-js';
 import * as jaxJsOnNode from '@coll/jax-js/node';
 import * as multiWorker from '@coll/multi-worker';
+import * as opentelemetry from '@coll/opentelemetry';
 import * as reductionToOne from '@coll/reduction-to-one';
 import * as ring from '@coll/ring';
 import * as strategy from '@coll/strategy';
@@ -38,6 +39,7 @@ const packages: Readonly<Record<string, Exports>> = {
   'hierarchical-copy': hierarchicalCopy,
   'jax-js': { ...jaxJs, ...jaxJsOnNode },
   'multi-worker': multiWorker,
+  opentelemetry,
   'reduction-to-one': reductionToOne,
   ring,
   strategy,
@@ -150,6 +152,8 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
       () => [strategy.getReplicaContext(), { w: np.ones([2]) }],
     ]),
   ),
+  'opentelemetry: instrument': () => [{}],
+  'opentelemetry: serveMetrics': () => [{ port: 0 }],
   'jax-js: broadcast': () => [strategy.getReplicaContext(), { w: np.ones([2]) }, 0],
   'jax-js: batches': () => [strategy.getReplicaContext(), [new Float32Array(4)], { batchSize: 2, seed: 1 }],
   'jax-js: dataParallel': () => [strategy.getReplicaContext(), () => [np.ones([]), {}], { samples: 4 }],

@@ -23,11 +23,14 @@ import {
  * import { MirroredStrategy } from '@coll/strategy';
  *
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });
- * tracingChannel('coll:collective').start.subscribe((event) => {
+ * const { start } = tracingChannel('coll:collective');
+ * const print = (event: unknown) => {
  *   const { operation, elements, dtype, size } = event as CallEvent;
  *   console.log(operation, elements, dtype, size); // all-reduce mean 1000 float32 2
- * });
+ * };
+ * start.subscribe(print);
  * await strategy.run((replica) => replica.allReduce('mean', new Float32Array(1000)));
+ * start.unsubscribe(print);
  * ```
  */
 export interface CallEvent {

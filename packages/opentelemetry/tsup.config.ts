@@ -1,0 +1,3 @@
+import { libConfig } from '../../tools/tsup/lib-config.ts';
+
+export default libConfig({ entry: ['src/index.ts'] });
