@@ -1,6 +1,6 @@
 import { type Condition, firstFailure, lastSign, lateness } from './condition.js';
 import type { Node } from './group-records.js';
-import { type Edge, ownFailure, type WaitGraph } from './wait-graph.js';
+import { type Edge, longWait, ownFailure, type WaitGraph } from './wait-graph.js';
 
 /** Where the ways along the edges of a wait graph end. */
 export interface Causes {
@@ -56,7 +56,7 @@ function wayFrom(graph: WaitGraph, start: Node, ignoresEnds: boolean) {
   const ends: Node[] = [];
   const edges: Edge[] = [];
   for (const node of visited) {
-    const further = isEnd(graph, node, ignoresEnds) ? [] : (graph.edges.get(node) ?? []);
+    const further = edgesFrom(graph, node, ignoresEnds);
     if (further.length === 0) ends.push(node);
     for (const edge of further) {
       edges.push(edge);
@@ -82,13 +82,30 @@ function onCycles(nodes: ReadonlySet<Node>, edges: ReadonlySet<Edge>): readonly 
   return [...waiters.keys()];
 }
 
-/** Whether a node has ended or failed by itself, so that what it waited for is no reason. */
-function isEnd({ conditions }: WaitGraph, node: Node, ignoresEnds: boolean): boolean {
-  if (ownFailure(node)) return true;
-  if (firstFailure(node) !== undefined || ignoresEnds) return false;
+/** The edges from a node that say why it has not gone on. What a node waited for that has ended by itself is mostly no reason. */
+function edgesFrom({ conditions, edges }: WaitGraph, node: Node, ignoresEnds: boolean): readonly Edge[] {
+  if (ownFailure(node)) return [];
+  const all = edges.get(node) ?? [];
   const { kind } = conditions.get(node) as Condition;
-  return kind === 'ended' || kind === 'killed' || kind === 'stopped' || kind === 'silent';
+  if (firstFailure(node) !== undefined || ignoresEnds || !over.has(kind)) return all;
+  if (kind === 'ended') return [];
+  return all.filter((edge) => hasHungBefore(node, edge, conditions));
 }
+
+const over: ReadonlySet<Condition['kind']> = new Set(['ended', 'killed', 'stopped', 'silent']);
+
+/** Whether a node that was killed had waited long before, or for one that had already ended. */
+function hasHungBefore(node: Node, { to, call, isNever }: Edge, conditions: WaitGraph['conditions']): boolean {
+  if (!call || call.begun === 0 || (to && firstFailure(to) !== undefined)) return false;
+  const last = lastSign(node);
+  if (isNever && last - call.begun - node.seen.offset > longWait) return true;
+  if (!to) return false;
+  const { kind } = conditions.get(to) as Condition;
+  return kind === 'ended' || (over.has(kind) && lastSign(to) < last - pulse);
+}
+
+/** More than the time between two signs of life in a record, in microseconds. */
+const pulse = 1.5e6;
 
 function isPlausible({ conditions }: WaitGraph, node: Node, into: readonly Edge[]): boolean {
   if (ownFailure(node)) return true;

@@ -185,6 +185,38 @@ describe('a process that ends', () => {
   });
 });
 
+describe('a launcher that kills all other processes', () => {
+  const killedAt = (seconds: number) =>
+    ({ process: 'gone', record: { alive: now - 1e6 * seconds, loopTurn: now - 1e6 * seconds } }) as const;
+  const calls = [...done(10), waiting(5.08)];
+
+  it('does not hide a rank that has exited', () => {
+    const victim = { calls, ...killedAt(5) };
+    const { kind, ranks } = findVerdict(
+      four({ 0: victim, 1: victim, 2: victim, 3: { ...turning, process: 'gone', record: exited(1, 5.05) } }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'exited', ranks: [3] });
+  });
+
+  it('does not hide a rank that has made no call for much longer than before', () => {
+    const quick = Array.from({ length: 10 }, (_, number) => ({
+      begun: now - 6e6 + 4000 * number,
+      ended: now - 6e6 + 4000 * number + 500,
+    }));
+    const victim = { calls: [...quick, waiting(5.9)], ...killedAt(5) };
+    const { kind, ranks } = findVerdict(
+      four({ 0: victim, 1: victim, 2: victim, 3: { calls: quick, ...killedAt(6.5) } }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [3] });
+  });
+
+  it('does not hide a rank that had been stopped', () => {
+    const victim = { calls: [...done(10), waiting(10)], ...killedAt(5) };
+    const { kind, ranks } = findVerdict(four({ 0: victim, 1: victim, 2: victim, 3: { ...turning, ...killedAt(10) } }));
+    expect({ kind, ranks }).toEqual({ kind: 'stopped', ranks: [3] });
+  });
+});
+
 describe('a process that is stopped', () => {
   const still = { alive: now - 30e6, loopTurn: now - 30.4e6 };
 

@@ -51,11 +51,26 @@ function fromWaits(graph: WaitGraph, naming: Naming): Verdict | undefined {
   const starts = graph.nodes.filter((node) => node.members.some(hasPending));
   if (starts.length === 0) return undefined;
   const areTogether = haveDiedTogether(graph);
-  const verdict = verdictFrom(graph, naming, { causes: findCauses(graph, starts, areTogether), starts });
+  const causes = findCauses(graph, starts, areTogether);
+  const verdict = verdictFrom(graph, naming, { causes, starts });
   // A rank that has ended will never come.
-  const isFinal = !areTogether && ['killed', 'stopped', 'exited', 'silent'].includes(verdict.kind);
-  return isFinal || 1e6 * verdict.seconds >= longWait ? verdict : undefined;
+  const isFinal = !areTogether && ['killed', 'stopped', 'exited', 'failed', 'silent'].includes(verdict.kind);
+  const isUnusual =
+    areTogether && causes.guilty.length > 0 && causes.guilty.every((node) => isLate(node, verdict.seconds));
+  return isFinal || isUnusual || 1e6 * verdict.seconds >= longWait ? verdict : undefined;
 }
+
+/** Whether a thread has made no call for much longer than ever before. */
+function isLate({ seen: { record } }: Node, seconds: number): boolean {
+  const calls = record.calls.filter(({ begun, ended }) => begun > 0 && ended > 0);
+  const pauses = calls.slice(1).map(({ begun }, index) => begun - (calls[index] as Call).ended);
+  return pauses.length >= fewPauses && 1e6 * seconds > Math.max(shortPause, manyTimes * Math.max(...pauses));
+}
+
+const fewPauses = 4;
+const manyTimes = 4;
+/** In microseconds. */
+const shortPause = 50_000;
 
 function hasPending({ calls, messages }: Node['members'][number]): boolean {
   return [...calls.values(), ...messages].some(isPending);

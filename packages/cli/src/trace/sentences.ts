@@ -97,7 +97,7 @@ function waitText(
   const who = waiting.length > 3 ? `${waiting.length} others` : naming.names(waiting);
   const one = waiting.length === 1;
   const verb = isLive ? (one ? 'has waited' : 'have waited') : 'waited';
-  return `${who} ${verb} for ${secondsText(seconds)}`;
+  return seconds < 1e-3 ? `${who} waited` : `${who} ${verb} for ${secondsText(seconds)}`;
 }
 
 /** Which ranks made another call than the others. */

@@ -13,6 +13,8 @@ export interface Edge {
   readonly call: Call | undefined;
   /** Whether `to` has begun the call, too. */
   readonly isInside: boolean;
+  /** Whether `to` has never begun the call, not even after `from` had failed. */
+  readonly isNever?: boolean;
   /** The note that names `to` as the reason. */
   readonly note?: Note;
 }
@@ -51,9 +53,8 @@ export function waitGraph(groups: ReadonlyMap<string, GroupRecord>, nodes: reado
  * Whether a rank had waited long for one that has never come, before its call failed: somebody has ended
  * the job because it hung.
  */
-function isOlderCause({ call, to, isInside }: Edge): boolean {
-  if (!call || !to || isInside || call.state !== 'failed' || call.ended - call.begun < longWait) return false;
-  return !to.members.some(({ part, calls }) => part.group === call.part.group && calls.has(call.number));
+function isOlderCause({ call, isNever }: Edge): boolean {
+  return isNever === true && call?.state === 'failed' && call.ended - call.begun >= longWait;
 }
 
 /** Waits that are shorter are normal, in microseconds. */
@@ -159,7 +160,7 @@ function collectiveEdges(from: Member, call: Call, { group, conditions }: Surrou
     const theirs = to.calls.get(call.number);
     const edge = { from, to: to.node, rank, call };
     if (theirs ? isLater(to, theirs, from, call) : hasNotMade(to, call.number) && isSeenAfter(to, from, call))
-      absent.push({ ...edge, isInside: false });
+      absent.push({ ...edge, isInside: false, isNever: !theirs });
     else if (theirs && theirs.state !== 'done' && hinders(to.node, conditions))
       hindered.push({ ...edge, isInside: true });
   }
@@ -176,7 +177,8 @@ function messageEdges(from: Member, call: Call, { group, conditions }: Surroundi
   const theirs = to.messages.find(
     ({ verb: other, peer, number }) => other === verb && peer === from.part.rank && number === call.number,
   );
-  if (theirs ? isLater(to, theirs, from, call) : isSeenAfter(to, from, call)) return [{ ...edge, isInside: false }];
+  if (theirs ? isLater(to, theirs, from, call) : isSeenAfter(to, from, call))
+    return [{ ...edge, isInside: false, isNever: !theirs }];
   return hinders(to.node, conditions) ? [{ ...edge, isInside: true }] : [];
 }
 
