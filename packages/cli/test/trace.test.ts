@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -82,6 +83,12 @@ describe('coll trace', () => {
     expect(stderr).toBe(
       `coll trace: ${folder}/link.coll: it is a link, which is not followed\ncoll trace: ${folder}/short.coll: not a record: it has 8 bytes\n`,
     );
+  });
+
+  it('ends if nobody reads its output', async () => {
+    const { child } = new Running(launcher.command('trace', folderOf('unread', [{}, {}])), {});
+    child.stdout?.destroy();
+    expect(await once(child, 'exit')).toEqual([141, null]);
   });
 
   it('exits with code 1 without records, and with code 2 for wrong arguments', async () => {

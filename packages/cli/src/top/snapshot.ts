@@ -3,7 +3,7 @@ import { covered, type LastBegins, lastBegins, waitOf } from '../trace/call-time
 import { alignClocks } from '../trace/clocks.js';
 import type { Condition } from '../trace/condition.js';
 import { findVerdict } from '../trace/find-verdict.js';
-import { isPending, mergeGroups, type Node, type SeenRecord } from '../trace/group-records.js';
+import { isPending, type Node, type SeenRecord } from '../trace/group-records.js';
 import { wallOf } from '../trace/jobs.js';
 import { type Naming, namingOf } from '../trace/naming.js';
 import { observe } from '../trace/observe.js';
@@ -62,8 +62,8 @@ export interface Warning {
 /** Compares two readings of a job. Without the first, there are no rates. */
 export function snapshotOf(now: Reading, before: Reading | undefined): Snapshot {
   const seen = observe(now.records, alignClocks(now.records));
-  const { groups, nodes } = mergeGroups(seen);
-  const graph = waitGraph(groups, nodes);
+  const graph = waitGraph(seen);
+  const { groups, nodes } = graph;
   const naming = namingOf(graph);
   const lasts = lastBegins(groups);
   const earlier = new Map((before?.records ?? []).map((record) => [keyOf(record), record]));
@@ -80,7 +80,7 @@ export function snapshotOf(now: Reading, before: Reading | undefined): Snapshot 
     size: naming.main?.size ?? ranks.length,
     isRunning: seen.some(isAlive),
     ranks,
-    verdict: findVerdict(seen),
+    verdict: findVerdict(seen, graph),
     warnings: warningsOf(nodes, naming),
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { TopRequest } from '../arguments.js';
+import { endWithReader } from '../closed-output.js';
 import { tell } from '../report.js';
 import { monotonicMicros } from '../trace/read-files.js';
 import type { ThreadRecord } from '../trace/record-file.js';
@@ -15,17 +16,13 @@ const mostCalls = 2048;
  * Shows a running job in the terminal, each second anew, until it ends. Returns the exit code.
  */
 export async function top({ job, isOnce, isJson }: TopRequest): Promise<number> {
-  // A reader such as `head` has read enough.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(exitCodes.closedPipe);
-  });
+  endWithReader();
   const targets = job === undefined ? [] : [job];
   const first = selectRecords(targets, mostCalls);
   if (first.refusal !== undefined) {
     for (const { file, reason } of first.unread) tell(`${file}: ${reason}`);
     tell(first.refusal);
-    return exitCodes.nothingRead;
+    return 1;
   }
   let before: Reading | undefined = { at: monotonicMicros(), records: first.records };
   if (!isOnce) show(snapshotOf(before, undefined), isJson);
@@ -42,8 +39,6 @@ export async function top({ job, isOnce, isJson }: TopRequest): Promise<number> 
     before = now;
   }
 }
-
-const exitCodes = { nothingRead: 1, closedPipe: 141 };
 
 /** The records of the same job as before: ranks come and go, and newer jobs begin. */
 function again(targets: readonly string[], before: readonly ThreadRecord[]): readonly ThreadRecord[] {

@@ -1,6 +1,7 @@
 import { percent } from '../try-verdict.js';
 import type { GroupRecord, Member, Node } from './group-records.js';
 import type { Naming } from './naming.js';
+import type { Call } from './record-file.js';
 import type { Verdict } from './verdict.js';
 import type { WaitGraph } from './wait-graph.js';
 
@@ -54,16 +55,13 @@ function straggler({ members, missing }: GroupRecord): Straggler | undefined {
   const caused = new Map<Member, number>();
   let [calls, all, from, to] = [0, 0, Number.POSITIVE_INFINITY, 0];
   for (const number of first.calls.keys()) {
-    const spans = list.flatMap((member) => spanOf(member, number));
-    if (spans.length < list.length) continue;
-    const last = Math.max(...spans.map(({ begun }) => begun));
-    const waited = spans.reduce((sum, { begun, ended }) => sum + Math.max(0, Math.min(last, ended) - begun), 0);
-    const member = list[spans.findIndex(({ begun }) => begun === last)] as Member;
-    caused.set(member, (caused.get(member) ?? 0) + waited);
+    const late = lastOf(list, number);
+    if (!late) continue;
+    caused.set(late.member, (caused.get(late.member) ?? 0) + late.waited);
     calls++;
-    all += waited;
-    from = Math.min(from, ...spans.map(({ begun }) => begun));
-    to = Math.max(to, ...spans.map(({ ended }) => ended));
+    all += late.waited;
+    from = Math.min(from, late.from);
+    to = Math.max(to, late.to);
   }
   const [worst] = [...caused].sort(([, a], [, b]) => b - a);
   if (!worst || all === 0 || calls < fewCalls || to - from < shortTime) return undefined;
@@ -71,13 +69,24 @@ function straggler({ members, missing }: GroupRecord): Straggler | undefined {
   return { node, share: waited / all, waiting: waited / ((list.length - 1) * (to - from)) };
 }
 
-/** When a member was in a call that has ended, in common time; empty if it was not, or if that is unknown. */
-function spanOf(
-  { calls, node }: Member,
-  number: number,
-): readonly { readonly begun: number; readonly ended: number }[] {
-  const call = calls.get(number);
-  if (!call || call.begun === 0 || call.state !== 'done') return [];
-  const { offset } = node.seen;
-  return [{ begun: call.begun + offset, ended: call.ended + offset }];
+/** The member that began a call last, and how long all others waited for it; undefined if not all have ended the call. */
+function lastOf(members: readonly Member[], number: number) {
+  let member: Member | undefined;
+  let [last, from, to] = [0, Number.POSITIVE_INFINITY, 0];
+  for (const one of members) {
+    const call = one.calls.get(number);
+    if (!call || call.begun === 0 || call.state !== 'done') return undefined;
+    const { offset } = one.node.seen;
+    const begun = call.begun + offset;
+    if (!member || begun > last) [member, last] = [one, begun];
+    from = Math.min(from, begun);
+    to = Math.max(to, call.ended + offset);
+  }
+  if (!member) return undefined;
+  let waited = 0;
+  for (const { calls, node } of members) {
+    const { begun, ended } = calls.get(number) as Call;
+    waited += Math.max(0, Math.min(last - node.seen.offset, ended) - begun);
+  }
+  return { member, waited, from, to };
 }

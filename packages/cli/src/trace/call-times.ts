@@ -12,13 +12,13 @@ export function lastBegins(groups: WaitGraph['groups']): LastBegins {
     const [first, ...others] = members.values();
     if (!first || missing.length > 0 || members.has(-1)) continue;
     for (const [number, call] of first.calls) {
-      const calls = [{ call, offset: first.node.seen.offset }];
-      for (const { calls: theirs, node } of others) {
-        const other = theirs.get(number);
-        if (other) calls.push({ call: other, offset: node.seen.offset });
+      let last = call.begun === 0 ? undefined : call.begun + first.node.seen.offset;
+      for (const { calls, node } of others) {
+        const begun = calls.get(number)?.begun;
+        last = begun && last ? Math.max(last, begun + node.seen.offset) : undefined;
+        if (!last) break;
       }
-      if (calls.length === members.size && calls.every((one) => one.call.begun > 0))
-        lasts.set(`${number} ${id}`, maximum(calls.map((one) => one.call.begun + one.offset)));
+      if (last) lasts.set(`${number} ${id}`, last);
     }
   }
   return lasts;

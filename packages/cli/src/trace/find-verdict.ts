@@ -1,7 +1,7 @@
 import { balanceVerdict } from './balance.js';
 import { type Causes, findCauses, isLost } from './causes.js';
 import { type Condition, firstFailure, lastSign, lateness } from './condition.js';
-import { isPending, mergeGroups, type Node, type SeenRecord } from './group-records.js';
+import { isPending, type Node, type SeenRecord } from './group-records.js';
 import { type Naming, namingOf } from './naming.js';
 import { openingVerdict } from './opening.js';
 import type { Call } from './record-file.js';
@@ -11,11 +11,9 @@ import { type Edge, longWait, ownFailure, unfinishedCall, type WaitGraph, waitGr
 import { type WrongCall, wrongCall } from './wrong-call.js';
 
 /** Finds out what has happened in a job, from the records of its threads. */
-export function findVerdict(records: readonly SeenRecord[]): Verdict {
-  const { groups, nodes } = mergeGroups(records);
-  const graph = waitGraph(groups, nodes);
+export function findVerdict(records: readonly SeenRecord[], graph: WaitGraph = waitGraph(records)): Verdict {
   const naming = namingOf(graph);
-  for (const group of groups.values()) {
+  for (const group of graph.groups.values()) {
     const wrong = wrongCall(group);
     if (wrong) return wrongCallVerdict(naming, wrong);
   }

@@ -18,7 +18,7 @@ export interface FoundRecords {
 const mostFiles = 4096;
 const mostEntries = 65_536;
 /** Calls that are kept of all records together. */
-const mostCallsOfAll = 2 ** 20;
+const mostCallsOfAll = 2 ** 19;
 
 /** Files that are read before they are parsed, so that they show about the same moment. */
 const filesAtOnce = 256;

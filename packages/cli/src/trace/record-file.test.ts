@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { recordedMemory } from '../../test/recorded-memory.js';
 import { alignClocks } from './clocks.js';
 import { findVerdict } from './find-verdict.js';
-import { mergeGroups } from './group-records.js';
 import { jobsOf } from './jobs.js';
 import { namingOf } from './naming.js';
 import { observe } from './observe.js';
@@ -106,8 +105,7 @@ describe('a damaged record', () => {
     const observer = { host: 'host-a', processState: () => 'gone' as const };
     const seen = observe(jobsOf(records)[0]?.records ?? [], clocks, observer);
     expect(findVerdict(seen).sentence).not.toMatch(/undefined|NaN|Infinity/);
-    const { groups, nodes } = mergeGroups(seen);
-    const graph = waitGraph(groups, nodes);
+    const graph = waitGraph(seen);
     expect(tableOf(summarize(graph, namingOf(graph)))).not.toMatch(/undefined|NaN|Infinity/);
     for (const event of timelineOf(seen)) expect(JSON.stringify(event)).not.toMatch(/null/);
   }

@@ -272,27 +272,39 @@ class RecordReader {
 
   #call(at: number, parts: ReadonlyMap<number, RecordedPart>): Call | undefined {
     const { fields } = callTable;
-    const byte = (field: number) => this.#bytes[at + field] as number;
-    const part = parts.get(this.#word(at + fields.communicator) >>> 0);
-    const state = callStates[byte(fields.state)];
-    const [verb, dtype] = [recordedVerbs[byte(fields.verb)], recordedNames.dtypes[byte(fields.dtype)]];
-    const [op, purpose] = [byte(fields.op), recordedNames.purposes[byte(fields.purpose)]];
+    const bytes = this.#bytes;
+    const view = this.#view;
+    const part = parts.get(view.getUint32(at + fields.communicator, true));
+    const state = callStates[bytes[at + fields.state] as number];
+    const verb = recordedVerbs[bytes[at + fields.verb] as number];
+    const dtype = recordedNames.dtypes[bytes[at + fields.dtype] as number];
+    const purpose = recordedNames.purposes[bytes[at + fields.purpose] as number];
+    const op = bytes[at + fields.op] as number;
     if (!part || !state || state === 'none' || !verb || !dtype || !purpose || op > recordedNames.ops.length) return;
-    const numbers = [fields.bytes, fields.begun, fields.firstData, fields.ended, fields.waited];
-    if (!numbers.every((field) => isAmount(this.#view.getFloat64(at + field, true)))) return;
-    const peer = this.#view.getUint16(at + fields.peer, true);
-    const waitedFor = this.#word(at + fields.waitedFor);
-    const begun = this.#number(at + fields.begun);
-    const ended = this.#number(at + fields.ended);
+    const size = view.getFloat64(at + fields.bytes, true);
+    const begun = view.getFloat64(at + fields.begun, true);
+    const firstData = view.getFloat64(at + fields.firstData, true);
+    const ended = view.getFloat64(at + fields.ended, true);
+    const waited = view.getFloat64(at + fields.waited, true);
+    if (!isAmount(size) || !isAmount(begun) || !isAmount(firstData) || !isAmount(ended) || !isAmount(waited)) return;
+    const peer = view.getUint16(at + fields.peer, true);
+    const waitedFor = view.getInt32(at + fields.waitedFor, true);
+    // No spreading: there may be a million calls.
     return {
-      ...{ part, number: this.#word(at + fields.number) >>> 0, verb, dtype, purpose, state, begun },
+      part,
+      number: view.getUint32(at + fields.number, true),
+      verb,
       op: recordedNames.ops[op - 1],
+      dtype,
+      purpose,
+      state,
       peer: peer === 0xffff ? undefined : peer,
       waitedFor: waitedFor > 0 && waitedFor <= mostRanks ? waitedFor - 1 : undefined,
-      bytes: this.#number(at + fields.bytes),
-      firstData: this.#number(at + fields.firstData),
+      bytes: size,
+      begun,
+      firstData,
       ended: ended === 0 ? 0 : Math.max(begun, ended),
-      waited: this.#number(at + fields.waited),
+      waited,
     };
   }
 

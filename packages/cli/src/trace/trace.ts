@@ -2,11 +2,12 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { ValueError } from '@coll/core';
 import { messageOf } from '@coll/core/internal';
 import type { TraceRequest } from '../arguments.js';
+import { endWithReader } from '../closed-output.js';
 import { tell } from '../report.js';
 import { secondsText } from './call-text.js';
 import { alignClocks, type HostClock } from './clocks.js';
 import { findVerdict } from './find-verdict.js';
-import { mergeGroups, type SeenRecord } from './group-records.js';
+import type { SeenRecord } from './group-records.js';
 import { namingOf } from './naming.js';
 import { observe } from './observe.js';
 import { summarize, tableOf } from './rank-table.js';
@@ -20,6 +21,7 @@ import { waitGraph } from './wait-graph.js';
  * @throws ValueError if the timeline cannot be written
  */
 export function trace({ targets, out, isJson, lastCalls }: TraceRequest): number {
+  endWithReader();
   const selection = selectRecords(targets, lastCalls);
   if (!isJson) for (const { file, reason } of selection.unread) tell(`${file}: ${reason}`);
   if (selection.refusal !== undefined) {
@@ -49,9 +51,8 @@ function textOf(seen: readonly SeenRecord[], clocks: ReadonlyMap<string, HostClo
 }
 
 function analysed(seen: readonly SeenRecord[]) {
-  const { groups, nodes } = mergeGroups(seen);
-  const graph = waitGraph(groups, nodes);
-  return { verdict: findVerdict(seen), ranks: summarize(graph, namingOf(graph)) };
+  const graph = waitGraph(seen);
+  return { verdict: findVerdict(seen, graph), ranks: summarize(graph, namingOf(graph)) };
 }
 
 function notesOf(

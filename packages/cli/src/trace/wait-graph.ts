@@ -1,5 +1,5 @@
 import { type Condition, conditionOf, firstFailure, isSuperseded } from './condition.js';
-import { type GroupRecord, isPending, type Member, type Node } from './group-records.js';
+import { type GroupRecord, isPending, type Member, mergeGroups, type Node, type SeenRecord } from './group-records.js';
 import type { Call, Note } from './record-file.js';
 
 /** Why one node waits for another, or has failed because of it. */
@@ -34,7 +34,8 @@ const hindering: ReadonlySet<Condition['kind']> = new Set(['ended', 'killed', 's
 const blameless = /^ERR_COLL_(DEADLINE|ABORTED)\b/;
 
 /** Finds who waits for whom, or has failed because of whom. */
-export function waitGraph(groups: ReadonlyMap<string, GroupRecord>, nodes: readonly Node[]): WaitGraph {
+export function waitGraph(records: readonly SeenRecord[]): WaitGraph {
+  const { groups, nodes } = mergeGroups(records);
   const conditions = new Map(nodes.map((node) => [node, conditionOf(node)]));
   const edges = new Map<Node, readonly Edge[]>();
   const blamed = new Map(nodes.map((node) => [node, blames(node, groups)]));
