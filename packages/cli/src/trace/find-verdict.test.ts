@@ -155,8 +155,12 @@ describe('a process that ends', () => {
   it('has no culprit if something has killed all processes together', () => {
     const killed = { calls: done(10), ...gone(5) };
     const { kind, ranks, sentence } = findVerdict(four({ 0: killed, 1: killed, 2: killed, 3: killed }));
-    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [0, 1, 2, 3] });
-    expect(sentence).toContain('together');
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [] });
+    expect(sentence).toBe(
+      'ranks 0, 1, 2, 3 ended at the same time without closing their records: something killed them together',
+    );
+    const thread = { calls: done(10), ...gone(5, { process: 'one' }) };
+    expect(findVerdict(four({ 0: thread, 1: thread, 2: thread, 3: thread })).ranks).toEqual([0, 1, 2, 3]);
   });
 
   it('does not hide for whom the others waited before something killed all', () => {

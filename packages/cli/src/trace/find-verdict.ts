@@ -86,7 +86,10 @@ function haveDiedTogether({ nodes, conditions }: WaitGraph): boolean {
 function fromConditions(graph: WaitGraph, naming: Naming): Verdict | undefined {
   if (haveDiedTogether(graph)) {
     const sentence = `${naming.names(graph.nodes)} ended at the same time without closing their records: something killed them together`;
-    return { ...verdictWithout(naming), kind: 'killed', ranks: naming.ranks(graph.nodes), sentence };
+    const processes = new Set(graph.nodes.map(({ seen }) => seen.record.process));
+    // Of several processes, one may have been killed first, and the others by their launcher.
+    const ranks = processes.size === 1 ? naming.ranks(graph.nodes) : [];
+    return { ...verdictWithout(naming), kind: 'killed', ranks, sentence };
   }
   const order = ['killed', 'ended', 'stopped', 'silent'];
   const bad = graph.nodes.filter((node) => {
