@@ -1,15 +1,8 @@
 import type { Algorithm, Link } from '@coll/core';
 import { GroupLog, log, rankList } from '@coll/core/internal';
+import type { LocalRank } from './local-rank.js';
 import type { MemberConfig } from './member-config.js';
 import type { Address, PeerInfo } from './peer-info.js';
-import type { LocalRank } from './process-group.js';
-
-/** The name and version of the runtime of this process: `Node.js 22.12.0`. */
-export function ownRuntime(): string {
-  const { bun, deno, node } = process.versions;
-  if (bun !== undefined) return `Bun ${bun}`;
-  return deno === undefined ? `Node.js ${node}` : `Deno ${deno}`;
-}
 
 /** Logs where a member accepts connections. `dataPort`: 0 if it never uses TCP for data. */
 export function logListening({ rank }: MemberConfig, { host, port }: Address, dataPort: number): void {

@@ -16,6 +16,13 @@ export function thisHost(): Host {
   return { name: hostname(), bootId: bootId() };
 }
 
+/** The name and version of the runtime of this process: `Node.js 22.12.0`. */
+export function ownRuntime(): string {
+  const { bun, deno, node } = process.versions;
+  if (bun !== undefined) return `Bun ${bun}`;
+  return deno === undefined ? `Node.js ${node}` : `Deno ${deno}`;
+}
+
 /** Whether processes of these hosts may share memory. */
 export function isSameHost(a: Host, b: Host): boolean {
   return a.name === b.name && a.bootId === b.bootId;

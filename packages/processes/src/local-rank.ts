@@ -1,7 +1,17 @@
 import { coresTogether } from './cores.js';
 import { isSameHost } from './host.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
-import type { LocalRank } from './process-group.js';
+
+/** A member's index among the members of its machine that may use the same cores. */
+export interface LocalRank {
+  readonly number: number;
+  readonly ranks: number;
+  /**
+   * Number of cores for the members of one machine that may use the same cores; 0 if they have less
+   * than one core.
+   */
+  readonly cores: number;
+}
 
 /**
  * The index of a member among the members of its machine that may use the same cores, and the

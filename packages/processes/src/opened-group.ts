@@ -16,10 +16,11 @@ import { describeMachine, findMachine } from '@coll/native/machine';
 import { holdLauncher } from '@coll/rendezvous/internal';
 import type { GroupExplanation } from './explanation.js';
 import { logOpened } from './group-lines.js';
+import type { LocalRank } from './local-rank.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
-import type { LocalRank, NativeProcessGroup } from './process-group.js';
+import type { NativeProcessGroup } from './process-group.js';
 import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 
 /** The parts of a group that were created while it was opened. */

@@ -1,8 +1,7 @@
 import { CollError, RuntimeError } from '@coll/core';
 import { isLoopback } from '@coll/rendezvous/internal';
 import { areCores, type Cores, ownCores } from './cores.js';
-import { ownRuntime } from './group-lines.js';
-import { type Host, isSameHost } from './host.js';
+import { type Host, isSameHost, ownRuntime } from './host.js';
 import { type MemberConfig, type Transport, transports } from './member-config.js';
 
 /**

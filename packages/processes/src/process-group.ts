@@ -15,6 +15,7 @@ import { abortedError, busyError, closedError, operationOf, type PreparedCall } 
 import { listOf, status, type Thresholds } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
 import type { DataConnections } from './data-listener.js';
+import type { LocalRank } from './local-rank.js';
 import type {
   CallHandle,
   GroupHandle,
@@ -56,17 +57,6 @@ export interface MessageOptions {
    * Whether all members run on one host that has fewer cores than members; equal on all members.
    */
   readonly allShareCores: boolean;
-}
-
-/** A member's index among the members of its machine that may use the same cores. */
-export interface LocalRank {
-  readonly number: number;
-  readonly ranks: number;
-  /**
-   * Number of cores for the members of one machine that may use the same cores; 0 if they have less
-   * than one core.
-   */
-  readonly cores: number;
 }
 
 type Call = PreparedCall<ProcessCall>;

@@ -1,12 +1,12 @@
 import { CollError, failThreadGroup } from '@coll/core';
 import { type OwnThread, setEndRequests, setLogOrigin, ThreadEndRequests, takeRunNote } from '@coll/core/internal';
+import type { StrategyFigures } from './choice/strategy-log.js';
 import { host, openRecord } from './host.js';
 import type { Loading } from './node/module-loading.js';
 import { annotate } from './replicas/replica-error.js';
 import { setOutside } from './scope/contexts.js';
 import type { ReplicaFunction } from './scope/strategy.js';
 import { openPluginEnvironment, type ReplicaEnvironment } from './strategies/plugin-environment.js';
-import type { StrategyFigures } from './strategies/strategy-log.js';
 import { importModule } from './threads/import-module.js';
 import { encodeError } from './threads/thread-errors.js';
 import {

@@ -167,7 +167,6 @@ export const noteKinds = [
 
 export type CallState = (typeof callStates)[number];
 export type NoteKind = (typeof noteKinds)[number];
-export type RecordedVerb = (typeof recordedVerbs)[number];
 
 /** The lists whose indices a recorded call contains, for readers. */
 export const recordedNames = { ops: collectiveOps, dtypes, purposes } as const;

@@ -17,7 +17,7 @@ import { quote } from '@coll/core/internal';
 import { deviceType, portableWorld } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 import { openRecord, ourEngines } from '../host.js';
-import { CountedGroups } from '../strategies/strategy-log.js';
+import { CountedGroups } from './strategy-log.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 

@@ -14,6 +14,7 @@ import { knownOptions, optionsOf, requireRegistry } from '@coll/core/internal';
 import type { Machine } from '@coll/native/machine';
 import { mirroredDevices } from '../choice/mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
+import { StrategyLog } from '../choice/strategy-log.js';
 import { availableCores, findMachine } from '../host.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
 import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
@@ -23,7 +24,6 @@ import { type ReplicaCode, Strategy, type StrategyExtended } from '../scope/stra
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads } from '../threads/replica-threads.js';
 import { DistributedExtended } from './distributed-extended.js';
-import { StrategyLog } from './strategy-log.js';
 
 /** Options of a `MirroredStrategy`, all optional. */
 export interface MirroredStrategyOptions {

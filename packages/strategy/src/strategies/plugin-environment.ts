@@ -7,13 +7,13 @@ import {
   resolveEngine,
 } from '@coll/core';
 import { threadWorld } from '@coll/core/plugin';
+import { CountedGroups } from '../choice/strategy-log.js';
 import { withFallback } from '../choice/with-fallback.js';
 import { host, ourEngines } from '../host.js';
 import type { Strategy } from '../scope/strategy.js';
 import { importModule } from '../threads/import-module.js';
 import type { PluginSetup, ThreadStart } from '../threads/thread-messages.js';
 import { MirroredStrategy } from './mirrored-strategy.js';
-import { CountedGroups } from './strategy-log.js';
 
 /** The environment of a replica in a thread. */
 export interface ReplicaEnvironment extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { RuntimeError } from '@coll/core';
 import { log } from '@coll/core/internal';
+import type { StrategyFigures } from '../choice/strategy-log.js';
 import { withNote } from '../replicas/replica-error.js';
-import type { StrategyFigures } from '../strategies/strategy-log.js';
 import { abortedBefore, type ReplicaThreads, requireNotAborted, type Step } from './replica-threads.js';
 
 /** The threads of a strategy; undefined until the first run, and after a failure. */

@@ -1,10 +1,10 @@
 import { AbortedError, type Engine, failThreadGroup, RuntimeError, type ThreadGroup } from '@coll/core';
 import { log, messageOf, ProcessEndRequests } from '@coll/core/internal';
+import type { StrategyFigures } from '../choice/strategy-log.js';
 import { host, openRecord } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
 import { annotate } from '../replicas/replica-error.js';
 import { onRecords, type RecordedRun, type RunOptions } from '../scope/run-options.js';
-import type { StrategyFigures } from '../strategies/strategy-log.js';
 import { watchReplicas } from './replica-stalls.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import { decodeError } from './thread-errors.js';

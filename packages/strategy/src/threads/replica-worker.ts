@@ -1,7 +1,7 @@
 import type { HostThread, ThreadListener } from '@coll/core/internal';
+import type { StrategyFigures } from '../choice/strategy-log.js';
 import { host } from '../host.js';
 import type { Loading } from '../node/module-loading.js';
-import type { StrategyFigures } from '../strategies/strategy-log.js';
 import { Latch } from './latch.js';
 import {
   type FromReplica,

@@ -1,8 +1,8 @@
 import { RuntimeError, type ThreadGroup } from '@coll/core';
 import { type HostChannel, messageOf, type RunNote } from '@coll/core/internal';
 import type { ClusterDescription } from '@coll/rendezvous/internal';
+import type { StrategyFigures } from '../choice/strategy-log.js';
 import type { Tsx } from '../node/module-loading.js';
-import type { StrategyFigures } from '../strategies/strategy-log.js';
 import type { EncodedError } from './thread-errors.js';
 
 /** Replicas of one process, whose collectives are those of a plug-in. */

@@ -1,4 +1,4 @@
-import type { TrainingTotals } from '../strategies/strategy-log.js';
+import type { TrainingTotals } from '../choice/strategy-log.js';
 import type { Exchange, GradientOptions, ReplicaInfo } from './exchange.js';
 
 /** What the steps of a training took, over all replicas. */

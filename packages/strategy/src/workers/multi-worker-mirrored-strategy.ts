@@ -30,6 +30,7 @@ import {
 } from '@coll/core/internal';
 import type { Machine } from '@coll/native/machine';
 import { OpsChoice } from '../choice/ops-choice.js';
+import { StrategyLog } from '../choice/strategy-log.js';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { InputContext } from '../data/input-context.js';
@@ -39,7 +40,6 @@ import { componentOf, requireModule, requireNoThreads } from '../replicas/replic
 import { requireCrossReplica } from '../scope/contexts.js';
 import { argumentsOf, type RunOptions } from '../scope/run-options.js';
 import { type ReplicaCode, Strategy } from '../scope/strategy.js';
-import { StrategyLog } from '../strategies/strategy-log.js';
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads, type Step } from '../threads/replica-threads.js';
 import { defaultResolver } from './default-resolver.js';

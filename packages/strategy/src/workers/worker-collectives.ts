@@ -24,9 +24,9 @@ import {
 import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import type { OpsChoice } from '../choice/ops-choice.js';
+import { CountedGroups, type StrategyFigures } from '../choice/strategy-log.js';
 import { warnOfInvisible } from '../choice/visible-devices.js';
 import type { WorkerGroup } from '../scope/worker-group.js';
-import { CountedGroups, type StrategyFigures } from '../strategies/strategy-log.js';
 import { forDevices } from './nccl-for-devices.js';
 import { nameForWorkers, opsAcrossWorkers } from './ops-across-workers.js';
 import { requireSameSettings } from './same-settings.js';

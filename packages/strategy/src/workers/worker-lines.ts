@@ -1,7 +1,7 @@
 import type { CommunicationOptions, EngineResolution } from '@coll/core';
 import { log } from '@coll/core/internal';
+import type { StrategyFacts } from '../choice/strategy-log.js';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
-import type { StrategyFacts } from '../strategies/strategy-log.js';
 import type { WorkerCollectives } from './worker-collectives.js';
 import type { WorkerInfo } from './worker-info.js';
 
