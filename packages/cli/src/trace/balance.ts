@@ -43,6 +43,7 @@ function healthySentence({ members, size, missing }: GroupRecord): string {
   if (size === 1 || members.has(-1))
     return `one thread has the buffers of all ${size} ranks, and has made ${most} calls`;
   if (made.length < members.size) return `${known} make calls in several groups; nothing waits`;
+  if (members.size === 1) return `the only rank with a record, of ${size}, has made ${most.toLocaleString('en')} calls`;
   if (least === most) return `${known} have made the same ${most.toLocaleString('en')} calls; nothing waits`;
   return `${known} have made ${least.toLocaleString('en')} to ${most.toLocaleString('en')} calls; nothing waits for long`;
 }

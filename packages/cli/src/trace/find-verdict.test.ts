@@ -163,6 +163,22 @@ describe('a process that ends', () => {
     expect(findVerdict(four({ 0: thread, 1: thread, 2: thread, 3: thread })).ranks).toEqual([0, 1, 2, 3]);
   });
 
+  it('is named if it exited with an error, and its launcher killed the others', () => {
+    const killed = { calls: done(10), ...gone(5) };
+    const { kind, ranks } = findVerdict(
+      four({ 0: killed, 1: { ...turning, process: 'gone', record: exited(3, 5) }, 2: killed, 3: killed }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'exited', ranks: [1] });
+  });
+
+  it('has no known culprit if several processes were killed and others ended well', () => {
+    const killed = { calls: done(10), ...gone(5) };
+    const { kind, ranks } = findVerdict(
+      four({ 0: { ...turning, process: 'gone', record: exited(0, 5) }, 1: killed, 2: killed, 3: killed }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [] });
+  });
+
   it('does not hide for whom the others waited before something killed all', () => {
     const calls = [...done(10), waiting(41)];
     const killed = gone(5);

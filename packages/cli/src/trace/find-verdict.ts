@@ -84,22 +84,33 @@ function haveDiedTogether({ nodes, conditions }: WaitGraph): boolean {
 
 /** What is wrong with threads for which nobody waits. */
 function fromConditions(graph: WaitGraph, naming: Naming): Verdict | undefined {
-  if (haveDiedTogether(graph)) {
-    const sentence = `${naming.names(graph.nodes)} ended at the same time without closing their records: something killed them together`;
-    const processes = new Set(graph.nodes.map(({ seen }) => seen.record.process));
-    // Of several processes, one may have been killed first, and the others by their launcher.
-    const ranks = processes.size === 1 ? naming.ranks(graph.nodes) : [];
-    return { ...verdictWithout(naming), kind: 'killed', ranks, sentence };
-  }
-  const order = ['killed', 'ended', 'stopped', 'silent'];
+  if (haveDiedTogether(graph)) return togetherVerdict(naming, graph.nodes);
+  const kindIn = (node: Node) => (graph.conditions.get(node) as Condition).kind;
   const bad = graph.nodes.filter((node) => {
     const condition = graph.conditions.get(node) as Condition;
-    return condition.kind === 'ended' ? condition.exitCode !== 0 : order.includes(condition.kind);
+    return condition.kind === 'ended'
+      ? condition.exitCode !== 0
+      : ['killed', 'stopped', 'silent'].includes(condition.kind);
   });
   const first = Math.min(...bad.map(lastSign));
-  const guilty = bad.filter((node) => lastSign(node) - first < lateness);
-  if (guilty.length === 0) return undefined;
+  const early = bad.filter((node) => lastSign(node) - first < lateness);
+  if (early.length === 0) return undefined;
+  const exited = early.filter((node) => kindIn(node) === 'ended');
+  const guilty = exited.length > 0 ? exited : early;
+  if (guilty.length > 1 && guilty.every((node) => kindIn(node) === 'killed')) return togetherVerdict(naming, guilty);
   return guiltyVerdict(graph, naming, { guilty, edges: [] });
+}
+
+function togetherVerdict(naming: Naming, nodes: readonly Node[]): Verdict {
+  const sentence = `${naming.names(nodes)} ended at the same time without closing their records: something killed them together`;
+  const processes = new Set(nodes.map(({ seen }) => seen.record.process));
+  // Of several processes, one may have been killed first, and the others by their launcher.
+  return {
+    ...verdictWithout(naming),
+    kind: 'killed',
+    ranks: processes.size === 1 ? naming.ranks(nodes) : [],
+    sentence,
+  };
 }
 
 /** A verdict without ranks. */
