@@ -41,7 +41,7 @@ export function recordedRank(given: RecordedRank): SeenRecord {
       ...{ runtime: 'Node 22', release: '0.1.0', job: 'job', threadName: 'main', end: 'open', exitCode: 0 },
       ...{ isInCall: false, threadState: 'S', systemCall: 232, begun: 1e6, begunWall: 1e6 },
       ...{ alive: now - 0.5e6, aliveWall: 1e6 + now / 1e3, loopTurn: now - 0.9e6, residentBytes: 1e8, cpuTime: 1e6 },
-      ...{ steps: 0, samples: 0, waited: 0, callsMade: calls.length, dropped: 0 },
+      ...{ steps: 0, samples: 0, callsMade: calls.length, dropped: 0 },
       parts,
       notes: notes.map((note) => ({
         ...{ part, rank: undefined, call: undefined, time: now - 1e6, text: '', ...note },

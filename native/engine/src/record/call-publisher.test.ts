@@ -161,7 +161,14 @@ it('a call that began unheard publishes no end', () => {
 });
 
 it('calls and notes are passed on to the recorder', () => {
-  const recorder = { begin: vi.fn(() => 7), message: vi.fn(() => 8), leave: vi.fn(), end: vi.fn(), note: vi.fn() };
+  const recorder = {
+    begin: vi.fn(() => 7),
+    message: vi.fn(() => 8),
+    leave: vi.fn(),
+    end: vi.fn(),
+    note: vi.fn(),
+    progress: vi.fn(),
+  };
   const publisher = new CallPublisher(recorder satisfies CallRecorder);
   const { communicator, group } = communicatorOf(1);
   heard();

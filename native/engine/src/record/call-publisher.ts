@@ -65,6 +65,10 @@ export class CallPublisher implements CallRecorder {
     if (this.#open.size > 0) this.#end(number, isDone, error);
   }
 
+  progress(steps: number, samples: number): void {
+    this.#recorder.progress(steps, samples);
+  }
+
   note(note: RecordedNote): void {
     this.#recorder.note(note);
     const { kind, group } = note;
@@ -122,6 +126,7 @@ class CallCounter implements CallRecorder {
   leave(): void {}
   end(): void {}
   note(): void {}
+  progress(): void {}
 }
 
 // `hasSubscribers` of the tracing channel does the same, but not every runtime has it.

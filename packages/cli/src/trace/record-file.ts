@@ -96,8 +96,6 @@ export interface ThreadRecord {
   readonly cpuTime: number;
   readonly steps: number;
   readonly samples: number;
-  /** Microseconds. */
-  readonly waited: number;
   readonly parts: readonly RecordedPart[];
   readonly notes: readonly Note[];
   /** The latest calls, oldest first. */
@@ -185,7 +183,6 @@ class RecordReader {
       cpuTime: this.#number(fields.cpuTime),
       steps: this.#number(fields.steps),
       samples: this.#number(fields.samples),
-      waited: this.#number(fields.waited),
       parts: [...parts.values()],
       notes,
       calls,

@@ -53,10 +53,9 @@ export const recordLayout = {
       residentBytes: 120,
       /** Microseconds of CPU time of the thread. */
       cpuTime: 128,
-      /** Training steps and samples so far; microseconds that the thread has waited for other ranks. */
+      /** Training steps and samples of the thread so far. */
       steps: 136,
       samples: 144,
-      waited: 152,
       /** Random; equal for all threads of a process. */
       process: 256,
       host: 272,

@@ -128,6 +128,8 @@ export interface CallRecorder {
   /** Records the end of a call or message. `error`: why it is not done. */
   end(number: number, isDone: boolean, error?: unknown): void;
   note(note: RecordedNote): void;
+  /** Records the steps and samples of a training so far, for programs that show its progress. */
+  progress(steps: number, samples: number): void;
 }
 
 /** The recorder of this thread; undefined if it records nothing. */

@@ -43,7 +43,6 @@ const headerNumbers = {
   loopTurn: header.fields.loopTurn >> 3,
   steps: header.fields.steps >> 3,
   samples: header.fields.samples >> 3,
-  waited: header.fields.waited >> 3,
 } as const;
 const callWords = {
   communicator: callTable.fields.communicator >> 2,
@@ -211,10 +210,9 @@ export class Recorder implements CallRecorder {
   }
 
   /** Records the progress of a training, for programs that show it. */
-  progress(steps: number, samples: number, waitedMicros: number): void {
+  progress(steps: number, samples: number): void {
     this.#numbers[headerNumbers.steps] = steps;
     this.#numbers[headerNumbers.samples] = samples;
-    this.#numbers[headerNumbers.waited] = waitedMicros;
   }
 
   /** Records that the thread ends. `exitCode`: 0 if it ends well. */

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { type CallRecorder, setRecorder } from '@coll/core/internal';
+import { describe, expect, it, vi } from 'vitest';
 import { together } from './together.js';
 import { TrainingMeter, type TrainingSummary } from './training-meter.js';
 
@@ -93,4 +94,20 @@ describe('a training meter', () => {
     expect(summary).toMatchObject({ steps: 10, samples: 10 });
     expect(summary?.seconds).toBeCloseTo(0.02);
   });
+});
+
+it('a training meter records all steps and samples for programs that show the progress', () => {
+  const progress = vi.fn();
+  setRecorder({ progress } as unknown as CallRecorder);
+  const meter = new TrainingMeter();
+  for (const samples of [8, 4, undefined]) meter.note(1, samples);
+  meter.restart();
+  meter.note(1, 8);
+  setRecorder(undefined);
+  expect(progress.mock.calls).toEqual([
+    [1, 8],
+    [2, 12],
+    [3, 12],
+    [4, 20],
+  ]);
 });

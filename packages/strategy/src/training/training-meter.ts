@@ -1,3 +1,4 @@
+import { recorder } from '@coll/core/internal';
 import type { TrainingTotals } from '../choice/strategy-log.js';
 import type { Exchange, GradientOptions, ReplicaInfo } from './exchange.js';
 
@@ -35,6 +36,9 @@ export class TrainingMeter {
   /** Milliseconds in the all-reduce of each of the latest steps. */
   readonly #latest = new Float64Array(keptSteps);
   #unmeasured = unmeasuredSteps;
+  /** Since the meter was made, also those that are not measured. */
+  #stepsMade = 0;
+  #samplesSeen = 0;
   #steps = 0;
   #samples = 0;
   #reducing = 0;
@@ -64,6 +68,9 @@ export class TrainingMeter {
    */
   note(reducing: number, samples: number | undefined): void {
     this.onStep?.(reducing, samples);
+    this.#stepsMade += 1;
+    this.#samplesSeen += samples ?? 0;
+    recorder?.progress(this.#stepsMade, this.#samplesSeen);
     if (this.#unmeasured > 0) {
       this.#unmeasured -= 1;
       this.restart();
