@@ -22,6 +22,9 @@ export type Condition =
 /** The clocks in records are written each second; a thread that runs may be this late, in microseconds. */
 export const lateness = 3e6;
 
+/** An event loop that turns may seem to be this late, in microseconds. */
+const loopLateness = 2e6;
+
 /** The condition of a node when its record ends. */
 export function conditionOf(node: Node): Condition {
   const { record, process, offset, seenUntil } = node.seen;
@@ -30,12 +33,19 @@ export function conditionOf(node: Node): Condition {
   if (end !== 'open') return { kind: 'ended', exitCode, at: lastSeen };
   const stillMicros = seenUntil - (alive + offset);
   if (process === 'stopped') return { kind: 'stopped', at: lastSeen, seconds: stillMicros / 1e6 };
-  const loopLag = alive - loopTurn;
-  if (alive > 0 && loopTurn > 0 && loopLag > lateness && !isBlockedInCall(node))
-    return occupied(node, stillMicros + loopLag);
+  // Between two pulses, a process that runs is known to run until its record was read.
+  const isFresh = process === 'running' && stillMicros <= lateness;
+  const loopLag = (isFresh ? seenUntil - offset : alive) - loopTurn;
+  if (alive > 0 && loopTurn > 0 && loopLag > loopLateness && !isPolling(record) && !isBlockedInCall(node))
+    return occupied(node, seenUntil - offset - loopTurn);
   if (process === 'gone') return { kind: 'killed', at: lastSeen };
   if (alive === 0 || stillMicros <= lateness) return { kind: 'running' };
   return { kind: process === 'running' ? 'stopped' : 'silent', at: lastSeen, seconds: stillMicros / 1e6 };
+}
+
+/** Whether the event loop waits for events, so that it can turn at any time. */
+function isPolling({ threadState, systemCall }: ThreadRecord): boolean {
+  return threadState === 'S' && systemCallName(systemCall).startsWith('epoll');
 }
 
 function occupied({ seen: { record } }: Node, micros: number): Condition {

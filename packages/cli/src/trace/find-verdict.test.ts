@@ -36,6 +36,19 @@ describe('a rank that does not come', () => {
     expect(sentence).toMatch(/^rank 2 never called all-reduce 10 .*; its event loop has been busy for 40 s$/);
   });
 
+  it('is said to be busy as soon as its wait is worth a verdict', () => {
+    const calls = [...done(10), waiting(2.1)];
+    const loop = busy(2.3);
+    const record = { ...loop.record, alive: now - 0.9e6 };
+    const { kind, ranks } = findVerdict(four({ 0: { calls }, 1: { calls }, 2: { ...loop, record }, 3: { calls } }));
+    expect({ kind, ranks }).toEqual({ kind: 'busy', ranks: [2] });
+  });
+
+  it('is not said to be blocked if its event loop waits for events', () => {
+    const record = { loopTurn: now - 5e6, threadState: 'S', systemCall: 281 };
+    expect(findVerdict(four({ 1: { calls: done(10), record } })).kind).toBe('absent');
+  });
+
   it('is named if it is blocked in a system call', () => {
     const record = { loopTurn: now - 40e6, threadState: 'D', systemCall: 74 };
     const { kind, ranks, sentence } = findVerdict(four({ 1: { calls: done(10), record } }));
