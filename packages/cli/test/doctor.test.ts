@@ -43,7 +43,7 @@ it('prints a line per fact, with a verdict and the cure', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const names = ['system', 'processor', 'cores', 'NUMA', 'caches', 'helpers', 'packages', 'engine', 'native binary'];
   const others = ['thresholds', 'shared memory', 'memory access', 'huge pages', 'open files', 'host name', 'address'];
-  for (const name of [...names, ...others, 'ports', 'TLS', 'MPI', 'NCCL', 'GPUs', '/dev/shm'])
+  for (const name of [...names, ...others, 'ports', 'TLS', 'records', 'MPI', 'NCCL', 'GPUs', '/dev/shm'])
     expect(stdout).toMatch(new RegExp(`^(ok|slow)? +${name} +\\S`, 'm'));
   expect(stdout).not.toContain('\u001b');
 });

@@ -6,6 +6,7 @@ import type { Check } from './line.js';
 import { machineCheck, systemCheck } from './machine.js';
 import { nativeLimitsCheck } from './native-limits.js';
 import { packagesCheck } from './packages.js';
+import { recordsCheck } from './records.js';
 import { tlsCheck } from './tls.js';
 
 /** All checks, in the order of their lines. */
@@ -18,6 +19,7 @@ export const checks: readonly Check[] = [
   limitsCheck,
   addressCheck,
   tlsCheck,
+  recordsCheck,
   mpiCheck,
   ncclCheck,
 ];
