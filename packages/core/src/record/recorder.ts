@@ -98,6 +98,8 @@ export class Recorder implements CallRecorder {
   readonly #bytes: Uint8Array;
   readonly #origin: number;
   #calls = 0;
+  /** The call under way if the recorder seldom looks at the clock for it; 0 if there is none. */
+  #seldomTimed = 0;
   #looked = 0;
   #looks = 0;
 
@@ -140,7 +142,10 @@ export class Recorder implements CallRecorder {
     const { rank, size } = group.identity;
     numbers[half + callNumbers.bytes] = rank < 0 ? call.bytes / size : call.bytes;
     if (isQueued || clock === 'exact') numbers[half + callNumbers.begun] = this.#now();
-    else if (clock === 'coarse') numbers[half + callNumbers.begun] = this.#coarse();
+    else if (clock === 'coarse') {
+      numbers[half + callNumbers.begun] = this.#coarse();
+      this.#seldomTimed = number;
+    }
     words[at + callWords.state] = (isQueued ? states.queued : states.running) | (peer << 16);
     if (!isQueued && clock === 'engine') words[headerWords.current] = 1 + slot;
     return number;
@@ -157,6 +162,7 @@ export class Recorder implements CallRecorder {
   }
 
   leave(): void {
+    this.#seldomTimed = 0;
     const words = this.#words;
     const current = words[headerWords.current] as number;
     if (current === 0) return;
@@ -181,7 +187,8 @@ export class Recorder implements CallRecorder {
       ((words[at + callWords.state] as number) & ~0xff) | (isDone ? states.done : states.failed);
     const numbers = this.#numbers;
     const half = at >> 1;
-    if (numbers[half + callNumbers.ended] === 0) numbers[half + callNumbers.ended] = this.#now();
+    if (numbers[half + callNumbers.ended] === 0)
+      numbers[half + callNumbers.ended] = number === this.#seldomTimed ? this.#looked : this.#now();
     if (numbers[half + callNumbers.begun] === 0)
       numbers[half + callNumbers.begun] = numbers[half + callNumbers.ended] as number;
   }
