@@ -36,7 +36,8 @@ export class ControllerGroup implements Group {
     this.#options = options;
     const { recorded } = options;
     if (recorded) {
-      const id = crypto.randomUUID();
+      // Pages without a secure context have no `crypto.randomUUID`.
+      const id = Array.from({ length: 3 }, () => Math.random().toString(36).slice(2)).join('');
       this.recorded = recordedGroup({ id, kind: 'one thread', transport: 'memory', rank: -1, ...recorded });
     }
   }

@@ -1,5 +1,5 @@
 import { ringAlgorithm } from '@coll/ring';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Collective } from '../collectives/collective.js';
 import { jsEngine } from '../js/js-engine.js';
 import { tensor } from '../values/tensor.js';
@@ -160,6 +160,14 @@ describe('a recorder', () => {
   it('keeps how the thread ends', () => {
     recorder.close(3);
     expect([word(header.fields.exitCode), recordEnds[word(header.fields.end)]]).toEqual([3, 'failed']);
+  });
+
+  it('needs no secure context for the groups of a thread', () => {
+    vi.stubGlobal('crypto', {});
+    const ids = [2, 3].map((size) => jsEngine.communicator(size, ringAlgorithm()).group.recorded?.identity.id ?? '');
+    vi.unstubAllGlobals();
+    for (const id of ids) expect(id.length).toBeLessThanOrEqual(communicatorTable.texts.group);
+    expect(new Set(ids).size).toBe(2);
   });
 
   it('records the calls of a communicator, and nothing once it is removed', async () => {
