@@ -33,7 +33,7 @@ export function endThreads(folder: string, process: string): void {
   }
 }
 
-/** Removes the records of the job of a process, if all of them have ended well. */
+/** Removes the records of a process and of the others of its job, if all of them have ended well. */
 export function removeEndedJob(folder: string, process: string): void {
   const all = storedRecords(folder);
   const job = jobOf(
