@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../linux/older_threads.h"
 #include "record.h"
 
 namespace coll {
