@@ -14,7 +14,7 @@ export type RecordFolder =
 
 export interface RecordFolderOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  readonly platform?: NodeJS.Platform;
+  readonly platform?: string;
   /** The number of the user; undefined on Windows. */
   readonly user?: number | undefined;
   /** Whether to create a folder that does not exist. Default: true */
@@ -48,7 +48,7 @@ export function recordFolder({
 
 function usualFolders(
   environment: Readonly<Record<string, string | undefined>>,
-  platform: NodeJS.Platform,
+  platform: string,
   user: number | undefined,
 ): readonly string[] {
   const own = user === undefined ? 'coll' : `coll-${user}`;
