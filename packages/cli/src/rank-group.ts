@@ -1,4 +1,5 @@
 import { rankList } from '@coll/core/internal';
+import { recordEnd, recordFolder } from '@coll/native/record';
 import type { RunRequest } from './arguments.js';
 import type { Guard } from './guard.js';
 import type { Interruptible } from './interruptions.js';
@@ -45,6 +46,7 @@ export class RankGroup implements Interruptible {
    * or undefined if no rank had failed when `end` was called.
    */
   readonly ended: Promise<Failure | undefined>;
+  readonly #job: string;
   readonly #graceSeconds: number;
   readonly #ranks: readonly Rank[];
   readonly #running = new Set<number>();
@@ -59,6 +61,7 @@ export class RankGroup implements Interruptible {
 
   /** Starts the ranks. @throws ValueError if a log file cannot be written */
   constructor(start: GroupStart) {
+    this.#job = start.job.name;
     this.#graceSeconds = start.request.graceSeconds;
     const { ranks } = start.request;
     const outputs = Array.from({ length: ranks }, (_, rank) => outputOf(start, rank));
@@ -133,12 +136,19 @@ export class RankGroup implements Interruptible {
     const ending = await from.ended;
     this.#running.delete(from.rank);
     if (ending.exitCode === 0 || this.isEnding) return;
+    this.#record(from, ending);
     const isCause = !(await from.output.tellsOfPeer());
     this.#failures.push({ ...ending, from, isCause });
     if (!isCause) await this.#otherCause();
     if (this.isEnding) return;
     this.#others = this.running;
     void this.end();
+  }
+
+  /** Notes in the flight records how a rank has ended, because the others may be ended before they notice. */
+  #record({ pid }: Rank, { exitCode }: Ending): void {
+    const folder = recordFolder({ mayCreate: false });
+    if (pid !== undefined && 'path' in folder) recordEnd(folder.path, { job: this.#job, pid, exitCode });
   }
 
   /**

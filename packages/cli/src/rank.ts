@@ -30,6 +30,8 @@ export class Rank {
   readonly output: RankOutput;
   /** Resolves once the rank's own process has ended, even if its descendants are still running. */
   readonly ended: Promise<Ending>;
+  /** The id of the rank's own process; undefined if it could not be started. */
+  #pid: number | undefined;
   readonly #guard: Guard;
   /**
    * The id of the rank's process group. Undefined once the group has no processes, because the
@@ -42,6 +44,10 @@ export class Rank {
     this.output = output;
     this.#guard = guard;
     this.ended = this.#start(command, environment);
+  }
+
+  get pid(): number | undefined {
+    return this.#pid;
   }
 
   /**
@@ -65,6 +71,7 @@ export class Rank {
       const ending = endingOf(child);
       this.output.show(child.stdout, child.stderr);
       if (child.pid !== undefined) {
+        this.#pid = child.pid;
         this.#group = child.pid;
         this.#guard.watch(child.pid);
       }

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
@@ -36,9 +37,37 @@ async function verdictOn(fault: string) {
   }
 }
 
+/** Runs a job to its end, and returns its exit code and the names of the records that it leaves. */
+async function runFor(fault: string) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-traced-'));
+  const records = path.join(folder, 'records');
+  const env = { ...process.env, COLL_RECORD_DIR: records };
+  try {
+    const job = spawn(process.execPath, [launcherProgram, 'run', '-n', '3', fixture, '2', fault, folder], {
+      env,
+      stdio: 'ignore',
+    });
+    const [code] = await once(job, 'exit');
+    return { code, left: readdirSync(records).length };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe('the records of a job', () => {
+  it('are removed by coll run if all ranks exit with code 0, even after a failed call', async () => {
+    expect(await runFor('caught')).toEqual({ code: 0, left: 0 });
+  });
+
+  it('stay if a rank has failed', async () => {
+    expect(await runFor('kill')).toEqual({ code: 137, left: 3 });
+  });
+});
+
 describe('coll trace on a job of processes', () => {
   it.each([
     ['kill', 'killed'],
+    ['kill alone', 'killed'],
     ['stop', 'stopped'],
     ['loop', 'busy'],
     ['idle', 'absent'],

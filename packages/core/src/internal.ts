@@ -48,6 +48,7 @@ export {
 export {
   type CallState,
   callStates,
+  exactBytes,
   type NoteKind,
   noteKinds,
   recordEnds,

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type RecordedNote, Recorder, recordBytes, recordedGroup } from '@coll/core/internal';
+import { type RecordedNote, Recorder, recordBytes, recordedGroup, recordLayout } from '@coll/core/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cleanRecords, endThreads, keptRecords, removeEndedJob, removeRecordsOf } from './kept-records.js';
+import { cleanRecords, endThreads, keptRecords, recordEnd, removeEndedJob, removeRecordsOf } from './kept-records.js';
 import { recordName, storedRecords } from './stored-record.js';
 
 let folder: string;
@@ -73,6 +73,17 @@ describe('records of a job', () => {
     const other = store({ process: b, job: 'run-2', exitCode: 0 });
     removeRecordsOf(folder, 'run-1');
     expect(names()).toEqual([other]);
+  });
+
+  it('say how their process has ended, if its launcher has seen it', () => {
+    const ended = store({ process: a, job: 'run-1' });
+    const others = [store({ process: b, job: 'run-2' }), store({ process: c, job: 'run-1', exitCode: 0 })];
+    recordEnd(folder, { job: 'run-1', pid: 7, exitCode: 137 });
+    const endedWith = (name: string) =>
+      readFileSync(path.join(folder, name)).readInt32LE(recordLayout.header.fields.endedWith);
+    expect([ended, ...others].map(endedWith)).toEqual([138, 0, 138]);
+    recordEnd(folder, { job: 'run-1', pid: 8, exitCode: 1 });
+    expect(endedWith(ended)).toBe(138);
   });
 
   it('are closed for threads that end with their process', () => {

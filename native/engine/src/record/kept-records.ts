@@ -1,4 +1,12 @@
-import { hasEndedWell, jobOf, markClosed, removeRecords, type StoredRecord, storedRecords } from './stored-record.js';
+import {
+  hasEndedWell,
+  jobOf,
+  markClosed,
+  markEnded,
+  removeRecords,
+  type StoredRecord,
+  storedRecords,
+} from './stored-record.js';
 
 /** The records of processes that have crashed are kept as long and as many. */
 export const keptRecords = { millis: 7 * 24 * 3600 * 1000, bytes: 64 * 1024 * 1024 };
@@ -46,6 +54,22 @@ export function removeEndedJob(folder: string, process: string): void {
 /** Removes the records of all processes with this job, for a launcher whose run has ended well. */
 export function removeRecordsOf(folder: string, job: string): void {
   removeRecords(storedRecords(folder).filter((record) => record.job === job));
+}
+
+/** A process that has ended, as its launcher has seen it. */
+export interface EndedProcess {
+  readonly job: string;
+  readonly pid: number;
+  /** As a shell reports it: 128 + the number of a signal. */
+  readonly exitCode: number;
+}
+
+/**
+ * Notes in the records of a process how it has ended, for a launcher that now ends the other processes
+ * of the job: some of them may not have noticed yet.
+ */
+export function recordEnd(folder: string, { job, pid, exitCode }: EndedProcess): void {
+  for (const record of storedRecords(folder)) if (record.job === job && record.pid === pid) markEnded(record, exitCode);
 }
 
 function runs(pid: number): boolean {

@@ -69,12 +69,21 @@ export function removeRecords(records: readonly Pick<StoredRecord, 'path'>[]): v
 }
 
 /** Marks the record of a thread that has ended with its process, without failing. */
-export function markClosed({ path: file }: StoredRecord): void {
+export function markClosed(record: StoredRecord): void {
+  writeField(record, 'end', recordEnds.indexOf('closed'));
+}
+
+/** Marks the record of a process that has ended by itself. `exitCode`: as a shell reports it */
+export function markEnded(record: StoredRecord, exitCode: number): void {
+  writeField(record, 'endedWith', 1 + exitCode);
+}
+
+function writeField({ path: file }: StoredRecord, field: 'end' | 'endedWith', value: number): void {
   const descriptor = openSync(file, constants.O_RDWR | noLinks);
   try {
-    const end = new DataView(new ArrayBuffer(4));
-    end.setInt32(0, recordEnds.indexOf('closed'), little);
-    writeSync(descriptor, end, 0, 4, header.fields.end);
+    const bytes = new DataView(new ArrayBuffer(4));
+    bytes.setInt32(0, value, little);
+    writeSync(descriptor, bytes, 0, 4, header.fields[field]);
   } finally {
     closeSync(descriptor);
   }

@@ -1,4 +1,4 @@
-import { type Condition, firstFailure, lastSign, lateness } from './condition.js';
+import { type Condition, firstFailure, lastSign, lateness, pulse } from './condition.js';
 import type { Node } from './group-records.js';
 import { type Edge, longWait, ownFailure, type WaitGraph } from './wait-graph.js';
 
@@ -103,9 +103,6 @@ function hasHungBefore(node: Node, { to, call, isNever }: Edge, conditions: Wait
   const { kind } = conditions.get(to) as Condition;
   return kind === 'ended' || (over.has(kind) && lastSign(to) < last - pulse);
 }
-
-/** More than the time between two signs of life in a record, in microseconds. */
-const pulse = 1.5e6;
 
 function isPlausible({ conditions }: WaitGraph, node: Node, into: readonly Edge[]): boolean {
   if (ownFailure(node)) return true;

@@ -1,3 +1,4 @@
+import { exactBytes } from '@coll/core/internal';
 import { isMessage } from './group-records.js';
 import type { Call, ThreadRecord } from './record-file.js';
 
@@ -54,7 +55,7 @@ function compared(
   return { host, offset: (least + most) / 2, error: Math.abs(most - least) / 2 };
 }
 
-/** When a call had begun on all ranks of a host, and when it first ended on one. */
+/** When a call had begun on all ranks of a host, at the earliest, and when it first ended on one, at the latest. */
 interface Span {
   lastBegun: number;
   firstEnded: number;
@@ -69,11 +70,12 @@ function spansOf(records: readonly ThreadRecord[]): ReadonlyMap<string, Span> {
     for (const call of calls) {
       if (!limits(call)) continue;
       const key = `${call.number} ${call.part.group}`;
+      const ended = isExact(call) ? call.ended : call.ended + longestTick;
       const span = spans.get(key);
-      if (!span) spans.set(key, { lastBegun: call.begun, firstEnded: call.ended });
+      if (!span) spans.set(key, { lastBegun: call.begun, firstEnded: ended });
       else {
         span.lastBegun = Math.max(span.lastBegun, call.begun);
-        span.firstEnded = Math.min(span.firstEnded, call.ended);
+        span.firstEnded = Math.min(span.firstEnded, ended);
       }
     }
   return spans;
@@ -85,6 +87,14 @@ function limits(call: Call): boolean {
   return (
     joint.has(verb) && !isMessage(call) && state === 'done' && begun > 0 && ended > 0 && part.rank >= 0 && bytes > 0
   );
+}
+
+/** The longest tick of Linux, at 100 Hz, in microseconds. */
+const longestTick = 10_000;
+
+/** Whether the times of a call are exact, and not those of the system's tick before. */
+function isExact({ part, waited, bytes }: Call): boolean {
+  return part.engine !== 'native' || waited > 0 || bytes >= exactBytes;
 }
 
 /** Microseconds since 1970 at the time 0 of a host's clock. */

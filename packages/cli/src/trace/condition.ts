@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { systemCallName } from './call-text.js';
 import { isPending, type Node } from './group-records.js';
 import type { ThreadRecord } from './record-file.js';
@@ -9,7 +10,7 @@ export type Condition =
   /** It ended by itself. */
   | { readonly kind: 'ended'; readonly exitCode: number; readonly at: number }
   /** Its process ended without closing the record. */
-  | { readonly kind: 'killed'; readonly at: number }
+  | { readonly kind: 'killed'; readonly at: number; readonly signal?: string | undefined }
   /** Its process does not run, or did not until it was killed. */
   | { readonly kind: 'stopped'; readonly at: number; readonly seconds: number; readonly isOver?: boolean }
   /** Nothing is known after this time: it was killed or stopped. */
@@ -25,12 +26,48 @@ export const lateness = 3e6;
 /** An event loop that turns may seem to be this late, in microseconds. */
 const loopLateness = 2e6;
 
+/** More than the time between two signs of life in a record, in microseconds. */
+export const pulse = 1.5e6;
+
+/**
+ * The conditions of all threads of some jobs. A launcher ends all processes of a job once one has ended:
+ * those others had been running until then.
+ */
+export function conditionsOf(nodes: readonly Node[]): ReadonlyMap<Node, Condition> {
+  const firstEnds = new Map<string, number>();
+  for (const node of nodes.filter(hasEndedFirst)) {
+    const key = runOf(node);
+    firstEnds.set(key, Math.min(firstEnds.get(key) ?? Number.POSITIVE_INFINITY, lastSign(node)));
+  }
+  const wasRunning = (node: Node) => {
+    const first = firstEnds.get(runOf(node));
+    return first !== undefined && !hasEndedFirst(node) && lastSign(node) > first - pulse;
+  };
+  return new Map(
+    nodes.map((node) => {
+      const condition = conditionOf(node);
+      return [node, condition.kind === 'killed' && wasRunning(node) ? { kind: 'running' } : condition];
+    }),
+  );
+}
+
+/** Whether the launcher saw the process of a node end before it ended the others. */
+export function hasEndedFirst({ seen }: Pick<Node, 'seen'>): boolean {
+  return seen.record.endedWith !== undefined;
+}
+
+/** Equal for the processes that one launcher has started together. */
+function runOf({ seen: { record } }: Node): string {
+  return `${record.job} ${Math.max(0, ...record.parts.map(({ generation }) => generation))}`;
+}
+
 /** The condition of a node when its record ends. */
-export function conditionOf(node: Node): Condition {
+function conditionOf(node: Node): Condition {
   const { record, process, offset, seenUntil } = node.seen;
-  const { end, exitCode, alive, loopTurn } = record;
+  const { end, exitCode, endedWith, alive, loopTurn } = record;
   const lastSeen = lastSign(node);
   if (end !== 'open') return { kind: 'ended', exitCode, at: lastSeen };
+  if (endedWith !== undefined && endedWith < 128) return { kind: 'ended', exitCode: endedWith, at: lastSeen };
   const stillMicros = seenUntil - (alive + offset);
   if (process === 'stopped') return { kind: 'stopped', at: lastSeen, seconds: stillMicros / 1e6 };
   // Between two pulses, a process that runs is known to run until its record was read.
@@ -38,9 +75,14 @@ export function conditionOf(node: Node): Condition {
   const loopLag = (isFresh ? seenUntil - offset : alive) - loopTurn;
   if (alive > 0 && loopTurn > 0 && loopLag > loopLateness && !isPolling(record) && !isBlockedInCall(node))
     return occupied(node, seenUntil - offset - loopTurn);
+  if (endedWith !== undefined) return { kind: 'killed', at: lastSeen, signal: signalName(endedWith - 128) };
   if (process === 'gone') return { kind: 'killed', at: lastSeen };
   if (alive === 0 || stillMicros <= lateness) return { kind: 'running' };
   return { kind: process === 'running' ? 'stopped' : 'silent', at: lastSeen, seconds: stillMicros / 1e6 };
+}
+
+function signalName(number: number): string | undefined {
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
 }
 
 /** Whether the event loop waits for events, so that it can turn at any time. */

@@ -114,6 +114,39 @@ describe('a process that ends', () => {
     expect({ kind, ranks }).toEqual({ kind: 'killed', ranks: [2] });
   });
 
+  it('is named if its launcher saw it end first, and ended the others before they noticed', () => {
+    const computing = { calls: done(10), ...gone(0.1) };
+    const killed = { calls: done(10), ...gone(0.2, { endedWith: 137 }) };
+    const { kind, ranks, sentence } = findVerdict(four({ 0: computing, 1: computing, 2: killed, 3: computing }));
+    expect({ kind, ranks, sentence }).toEqual({
+      kind: 'killed',
+      ranks: [2],
+      sentence: 'rank 2 was ended by SIGKILL; no rank waits',
+    });
+    const waits = { calls: [...done(10), waiting(0.3)], ...gone(0.1) };
+    const others = findVerdict(four({ 0: waits, 1: waits, 2: killed, 3: computing }));
+    expect({ ranks: others.ranks, waiting: others.waiting }).toEqual({ ranks: [2], waiting: [0, 1] });
+  });
+
+  it('is named by the exit code that its launcher saw, if it has not closed its record', () => {
+    const computing = { calls: done(10), ...gone(0.1) };
+    const ended = { calls: done(10), ...gone(0.2, { endedWith: 7 }) };
+    const { kind, ranks, sentence } = findVerdict(four({ 0: computing, 1: ended, 2: computing, 3: computing }));
+    expect({ kind, ranks, sentence }).toEqual({
+      kind: 'exited',
+      ranks: [1],
+      sentence: 'rank 1 ended with exit code 7; no rank waits',
+    });
+  });
+
+  it('is not named because its launcher saw it end first, if it had hung because of another one', () => {
+    const killed = gone(0.2, { endedWith: 137 });
+    const { kind, ranks } = findVerdict(
+      four({ 0: gone(0.1), 1: { ...turning, ...gone(0.1) }, 2: killed, 3: gone(0.1) }),
+    );
+    expect({ kind, ranks }).toEqual({ kind: 'absent', ranks: [1] });
+  });
+
   it('is named although the launcher has killed others that were computing', () => {
     const killed = { calls: done(10), ...gone(1) };
     const { kind, ranks } = findVerdict(

@@ -1,6 +1,6 @@
 import { balanceVerdict } from './balance.js';
 import { type Causes, findCauses, isLost } from './causes.js';
-import { type Condition, firstFailure, lastSign, lateness } from './condition.js';
+import { type Condition, firstFailure, hasEndedFirst, lastSign, lateness } from './condition.js';
 import { isPending, type Node, type SeenRecord } from './group-records.js';
 import { type Naming, namingOf } from './naming.js';
 import { openingVerdict } from './opening.js';
@@ -77,7 +77,7 @@ function hasPending({ calls, messages }: Node['members'][number]): boolean {
 /** Whether something has killed all processes at once, so that their ends do not say who is to blame. */
 function haveDiedTogether({ nodes, conditions }: WaitGraph): boolean {
   const hasDied = (node: Node) => node.seen.process === 'gone' && node.seen.record.end === 'open';
-  if (!nodes.every(hasDied)) return false;
+  if (!nodes.every(hasDied) || nodes.some(hasEndedFirst)) return false;
   const signs = nodes.map(lastSign);
   return conditions.size > 0 && Math.max(...signs) - Math.min(...signs) < longWait;
 }

@@ -80,8 +80,8 @@ describe('bytes that are not a record', () => {
 
   it('are refused if the layout is another one', () => {
     const bytes = recordedMemory();
-    bytes[header.fields.version] = 2;
-    expect(parse(bytes)).toContain('its layout has version 2, but this coll reads version 1');
+    bytes[header.fields.version] = 3;
+    expect(parse(bytes)).toContain('its layout has version 3, but this coll reads version 2');
     const sizes = recordedMemory();
     sizes[header.fields.calls] = 7;
     expect(parse(sizes)).toContain('sizes of another layout');

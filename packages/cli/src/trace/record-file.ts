@@ -78,6 +78,11 @@ export interface ThreadRecord {
   readonly threadName: string;
   readonly end: (typeof recordEnds)[number];
   readonly exitCode: number;
+  /**
+   * The exit code of the process as a shell reports it, if its launcher saw it end before it ended the
+   * others; else undefined.
+   */
+  readonly endedWith: number | undefined;
   /** Whether the thread was inside the engine. */
   readonly isInCall: boolean;
   /** A letter of `proc_pid_stat(5)`; empty if unknown. */
@@ -171,6 +176,7 @@ class RecordReader {
       ...this.#headerTexts(),
       end: recordEnds[this.#word(fields.end)] ?? 'open',
       exitCode: this.#word(fields.exitCode),
+      endedWith: this.#endedWith(),
       isInCall: this.#word(fields.current) !== 0,
       threadState: /[A-Za-z]/.test(state) ? state : '',
       systemCall: this.#word(fields.systemCall),
@@ -189,6 +195,11 @@ class RecordReader {
       callsMade: this.#word(fields.callsMade) >>> 0,
       dropped: this.#dropped,
     };
+  }
+
+  #endedWith(): number | undefined {
+    const value = this.#word(header.fields.endedWith);
+    return value >= 1 && value <= 256 ? value - 1 : undefined;
   }
 
   #headerTexts() {

@@ -34,7 +34,7 @@ export function guiltySentence(
   const deed = () => {
     switch (condition.kind) {
       case 'killed':
-        return `${was} killed`;
+        return `${was} ${condition.signal === undefined ? 'killed' : `ended by ${condition.signal}`}`;
       case 'ended':
         return `ended with exit code ${condition.exitCode}`;
       case 'stopped':

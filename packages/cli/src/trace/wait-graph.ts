@@ -1,4 +1,4 @@
-import { type Condition, conditionOf, firstFailure, isSuperseded } from './condition.js';
+import { type Condition, conditionsOf, firstFailure, isSuperseded } from './condition.js';
 import { type GroupRecord, isPending, type Member, mergeGroups, type Node, type SeenRecord } from './group-records.js';
 import type { Call, Note } from './record-file.js';
 
@@ -36,7 +36,7 @@ const blameless = /^ERR_COLL_(DEADLINE|ABORTED)\b/;
 /** Finds who waits for whom, or has failed because of whom. */
 export function waitGraph(records: readonly SeenRecord[]): WaitGraph {
   const { groups, nodes } = mergeGroups(records);
-  const conditions = new Map(nodes.map((node) => [node, conditionOf(node)]));
+  const conditions = conditionsOf(nodes);
   const edges = new Map<Node, readonly Edge[]>();
   const blamed = new Map(nodes.map((node) => [node, blames(node, groups)]));
   const waiting = new Map(nodes.map((node) => [node, node.members.flatMap((from) => waits(from, groups, conditions))]));

@@ -12,7 +12,7 @@ import { dtypes } from '../values/dtype.js';
 export const recordLayout = {
   magic: 'COLLREC1',
   /** Increase it with any change of this layout. */
-  version: 1,
+  version: 2,
   header: {
     bytes: 1024,
     fields: {
@@ -41,6 +41,11 @@ export const recordLayout = {
       threadState: 68,
       /** The number of the system call that the thread is in; -1 if it is in none or unknown. */
       systemCall: 72,
+      /**
+       * 1 + the exit code of the process as a shell reports it, if its launcher saw it end before it ended
+       * the other processes of the job; else 0.
+       */
+      endedWith: 76,
       /** When the memory was made, and the same moment as wall-clock time. */
       begun: 80,
       begunWall: 88,
@@ -140,6 +145,9 @@ export const recordLayout = {
     },
   },
 } as const;
+
+/** Calls of so many bytes per rank get exact times by native code: `kLargeBytes` of `call_stamp.cc`. */
+export const exactBytes = 65_536;
 
 /** How the thread of a recorder has ended. */
 export const recordEnds = ['open', 'closed', 'failed'] as const;

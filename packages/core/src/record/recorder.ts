@@ -1,7 +1,7 @@
 import { purposes } from '../collectives/caller-request.js';
 import { collectiveKinds, collectiveOps, opOf, rootOf } from '../collectives/collective.js';
 import { dtypes } from '../values/dtype.js';
-import { noteKinds, recordEnds, recordedVerbs, recordLayout } from './layout.js';
+import { exactBytes, noteKinds, recordEnds, recordedVerbs, recordLayout } from './layout.js';
 import type {
   CallRecorder,
   RecordedCall,
@@ -67,8 +67,6 @@ const lastSlot = callTable.length - 1;
 const states = { queued: 1, running: 2, done: 4, failed: 5 } as const;
 const encoder = new TextEncoder();
 const noPeer = 0xffff;
-/** Calls of so many bytes per rank get exact times by native code: `kLargeBytes` of `call_stamp.cc`. */
-const exactBytes = 65_536;
 /** Calls between two looks at the clock, for communicators that seldom look at it. */
 const callsPerLook = 64;
 
