@@ -7,7 +7,7 @@ import { ProcessCommunicator } from '../src/process-communicator.ts';
 import { ProcessGpus } from '../src/process-gpus.ts';
 import './doubles.ts';
 
-const jobKey = 'sixteen bytes or more';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 
 /** Becomes a member of a process group that has NCCL do its arithmetic, with a GPU for each process; run in a process of its own. */
 export const join: Join = async ({ group: generation, member: rank, members: size }) => {

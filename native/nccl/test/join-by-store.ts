@@ -13,7 +13,7 @@ interface JoinOptions {
 /** Becomes a member of a group of processes, with as many GPUs as each has ranks; run in a process of its own. */
 export const join: Join = async ({ group, member, members, size, options }) => {
   const address = process.env['COLL_TEST_STORE'] as string;
-  const store = await TcpStore.connect({ address, job: 'nccl', jobKey: 'sixteen bytes or more' });
+  const store = await TcpStore.connect({ address, job: 'nccl', jobKey: 'tests-only-4kQz9XvB7mLwR2' });
   const perProcess = size / members;
   const devices = Array.from({ length: perProcess }, (_, index) => `gpu:${member * perProcess + index}`);
   const request = { store, rank: member, size: members, devices, group: `group ${group}` };

@@ -17,7 +17,7 @@ process.env['COLL_DOUBLE_CONTROL'] = control;
 
 let server: TcpStoreServer;
 beforeAll(async () => {
-  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'sixteen bytes or more' });
+  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'tests-only-4kQz9XvB7mLwR2' });
   process.env['COLL_TEST_STORE'] = server.address;
 });
 afterAll(async () => {

@@ -13,7 +13,7 @@ const twoEach = processRanks({ join, membersOf: (size) => size / 2 });
 
 let server: TcpStoreServer;
 beforeAll(async () => {
-  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'sixteen bytes or more' });
+  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'tests-only-4kQz9XvB7mLwR2' });
   process.env['COLL_TEST_STORE'] = server.address;
 });
 afterAll(async () => {

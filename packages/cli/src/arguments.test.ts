@@ -27,6 +27,7 @@ describe('parseArguments', () => {
       graceSeconds: 5,
       timeoutSeconds: undefined,
       maxRestarts: 0,
+      keyFile: undefined,
       stallSeconds: 30,
       isNested: false,
     });
@@ -43,6 +44,8 @@ describe('parseArguments', () => {
       'logs',
       '--max-restarts',
       '2',
+      '--key-file',
+      'job.key',
       '--nested',
     ];
     expect(parseArguments(['run', ...options, ...flags, 'train'])).toEqual({
@@ -56,6 +59,7 @@ describe('parseArguments', () => {
       graceSeconds: 0,
       timeoutSeconds: 1.5,
       maxRestarts: 2,
+      keyFile: 'job.key',
       stallSeconds: 2.5,
       isNested: true,
     });

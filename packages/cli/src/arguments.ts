@@ -25,6 +25,8 @@ export interface RunRequest {
   /** The time limit of the whole run in seconds, including restarts; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly maxRestarts: number;
+  /** The file with the job key; undefined means a new key. */
+  readonly keyFile: string | undefined;
   /** Seconds after which a waiting rank reports which ranks it waits for; undefined means never. */
   readonly stallSeconds: number | undefined;
   /** Whether to start even if this process is already a rank of another launcher. */
@@ -40,6 +42,7 @@ interface Options {
   readonly grace: number;
   readonly timeout?: number;
   readonly maxRestarts: number;
+  readonly keyFile?: string;
   readonly stallSeconds: number;
   readonly nested?: true;
 }
@@ -60,6 +63,12 @@ interface StoreOptions {
   readonly port: number;
   readonly job?: string;
   readonly printEnv?: true;
+}
+
+/** The parsed arguments of `coll key`. */
+export interface KeyRequest {
+  /** The new file for the key; undefined means to print the key. */
+  readonly keyOut: string | undefined;
 }
 
 /** The parsed arguments of `coll doctor`. */
@@ -125,7 +134,7 @@ interface TopOptions {
 }
 
 /** The parsed arguments of any command. */
-export type Request = RunRequest | StoreRequest | DoctorRequest | TryRequest | TraceRequest | TopRequest;
+export type Request = RunRequest | StoreRequest | KeyRequest | DoctorRequest | TryRequest | TraceRequest | TopRequest;
 
 const mostRanks = 1024;
 
@@ -151,6 +160,11 @@ export function parseArguments(args: readonly string[]): Request {
     request = { storeHost: host, port, job, printsEnvironment: printEnv ?? false };
   });
   program.addCommand(store);
+  const key = keyCommand(program.createCommand('key').copyInheritedSettings(program));
+  key.action(({ out }: { readonly out?: string }) => {
+    request = { keyOut: out };
+  });
+  program.addCommand(key);
   const doctor = doctorCommand(program.createCommand('doctor').copyInheritedSettings(program));
   doctor.action(({ json, strict }: { readonly json?: true; readonly strict?: true }) => {
     request = { isJson: json ?? false, isStrict: strict ?? false };
@@ -200,6 +214,7 @@ function runCommand(command: Command): Command {
     .option('--grace <seconds>', 'time between SIGTERM and SIGKILL when a rank must end', secondsFrom(0), 5)
     .option('--timeout <seconds>', 'end the run after this time, restarts included', secondsFrom(0.001))
     .option('--max-restarts <n>', 'if a rank fails, restart all ranks, up to n times', wholeNumber, 0)
+    .option('--key-file <file>', 'take the job key from this file, instead of a new key')
     .option(
       '--stall-seconds <seconds>',
       'report ranks that have waited for this time, and the ranks that have not arrived; 0 disables reports',
@@ -216,18 +231,24 @@ For several hosts, start the program with the launcher of the cluster, without c
   mpirun -n 4 node train.js            Open MPI, MPICH, Intel MPI
   srun --mpi=pmi2 -n 4 node train.js   Slurm; or --mpi=pmix
   a Job with a Service                 Kubernetes; set COLL_SIZE and COLL_SERVICE
-Between hosts, set COLL_JOB_KEY to one secret and COLL_INSECURE=1, because data is not encrypted.
+Between hosts, set COLL_JOB_KEY to one secret of \`coll key\`, and COLL_INSECURE=1, because data is not encrypted.
 Under any other launcher, run \`coll store --print-env\` on one host, and set the variables that it prints.`;
 
 function storeCommand(command: Command): Command {
   return command
     .description(
-      'Serves a store, through which the members of a job find each other, until a signal ends the process. The key of the store is COLL_JOB_KEY. With --print-env, the default is a new key.',
+      'Serves a store, through which the members of a job find each other, until a signal ends the process. The key of the store is COLL_JOB_KEY, or in the file COLL_JOB_KEY_FILE. With --print-env, the default is a new key.',
     )
     .option('--host <host>', 'the address, host name or network interface to listen on', '127.0.0.1')
     .option('--port <port>', 'the port to listen on; 0 selects a free port', portFrom, 0)
     .option('--job <name>', 'the name of the job (default: COLL_JOB, else a new name)')
     .option('--print-env', 'print the variables for the members, with the secret key, in the form of a shell');
+}
+
+function keyCommand(command: Command): Command {
+  return command
+    .description('Prints a new job key, the secret of the members of a job.')
+    .option('--out <file>', 'write the key to a new file that only you can read, instead of printing it');
 }
 
 function doctorCommand(command: Command): Command {
@@ -314,6 +335,7 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
     graceSeconds: options.grace,
     timeoutSeconds: options.timeout,
     maxRestarts: options.maxRestarts,
+    keyFile: options.keyFile,
     stallSeconds: options.stallSeconds === 0 ? undefined : options.stallSeconds,
     isNested: options.nested ?? false,
   };

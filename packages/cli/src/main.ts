@@ -2,6 +2,7 @@ import { CollError } from '@coll/core';
 import { CommanderError } from 'commander';
 import { parseArguments } from './arguments.js';
 import { examine } from './doctor/examine.js';
+import { makeKey } from './make-key.js';
 import { tell } from './report.js';
 import { run } from './run.js';
 import { serveStore } from './serve-store.js';
@@ -16,6 +17,7 @@ try {
   if ('storeHost' in request) await serveStore(request);
   else if ('replicaModule' in request) process.exitCode = await tryModule(request);
   else if ('isStrict' in request) process.exitCode = await examine(request);
+  else if ('keyOut' in request) makeKey(request);
   else if ('targets' in request) process.exitCode = trace(request);
   else if ('isOnce' in request) process.exitCode = await top(request);
   else {

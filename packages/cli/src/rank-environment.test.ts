@@ -2,16 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { colourEnvironment, launcherVariables, rankEnvironment } from './rank-environment.js';
 
 describe('rankEnvironment', () => {
+  const job = {
+    name: 'a',
+    key: 'b',
+    keyFile: undefined,
+    store: 'tcp://127.0.0.1:1',
+    size: 2,
+    stallSeconds: 60,
+    stallFile: '/tmp/stalls',
+  };
+
   it('sets all the variables that --env may not set', () => {
-    const job = {
-      name: 'a',
-      key: 'b',
-      store: 'tcp://127.0.0.1:1',
-      size: 2,
-      stallSeconds: 60,
-      stallFile: '/tmp/stalls',
-    };
     expect(Object.keys(rankEnvironment(job, 1, 3))).toEqual(launcherVariables);
+  });
+
+  it('passes the file of a key instead of the key', () => {
+    const environment = rankEnvironment({ ...job, keyFile: '/run/job.key' }, 0, 0);
+    expect(environment).toMatchObject({ COLL_JOB_KEY: '', COLL_JOB_KEY_FILE: '/run/job.key' });
+    expect(rankEnvironment(job, 0, 0)).toMatchObject({ COLL_JOB_KEY: 'b', COLL_JOB_KEY_FILE: '' });
   });
 });
 

@@ -3,6 +3,8 @@ export interface Job {
   readonly name: string;
   /** The secret of the job, passed to ranks but never printed. */
   readonly key: string;
+  /** The absolute path of the file with the secret, if the secret is not new. */
+  readonly keyFile: string | undefined;
   /** The address of the store: `tcp://host:port`. */
   readonly store: string;
   readonly size: number;
@@ -20,6 +22,7 @@ export const launcherVariables: readonly string[] = [
   'COLL_STORE',
   'COLL_JOB',
   'COLL_JOB_KEY',
+  'COLL_JOB_KEY_FILE',
   'COLL_GENERATION',
   'COLL_RESTART',
   'COLL_STALL_SECONDS',
@@ -38,7 +41,9 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_LOCAL_SIZE: String(job.size),
     COLL_STORE: job.store,
     COLL_JOB: job.name,
-    COLL_JOB_KEY: job.key,
+    // The other variable is emptied, because an inherited one is not meant for these ranks.
+    COLL_JOB_KEY: job.keyFile ? '' : job.key,
+    COLL_JOB_KEY_FILE: job.keyFile ?? '',
     COLL_GENERATION: String(restart),
     COLL_RESTART: String(restart),
     // Without reports, 0 overrides an inherited value, which is not meant for these ranks.

@@ -35,6 +35,6 @@ export function tellFailure(
 export function tell(text: string): void {
   const [, , command = 'run'] = process.argv;
   process.stderr.write(
-    `coll ${['store', 'doctor', 'try', 'trace', 'top'].includes(command) ? command : 'run'}: ${text}\n`,
+    `coll ${['store', 'key', 'doctor', 'try', 'trace', 'top'].includes(command) ? command : 'run'}: ${text}\n`,
   );
 }

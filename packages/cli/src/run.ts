@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { RuntimeError } from '@coll/core';
 import { recordFolder, removeRecordsOf } from '@coll/native/record';
 import { TcpStoreServer } from '@coll/rendezvous';
+import { readJobKey } from '@coll/rendezvous/internal';
 import { membershipFrom } from '@coll/strategy';
 import type { RunRequest } from './arguments.js';
 import { Guard } from './guard.js';
@@ -30,11 +32,12 @@ export async function run(request: RunRequest): Promise<RunEnd> {
   if (!request.isNested) requireNoLauncher(process.env);
   const command = commandFor(request);
   const name = `run-${randomUUID()}`;
-  const key = TcpStoreServer.newKey();
+  const keyFile = request.keyFile === undefined ? undefined : path.resolve(request.keyFile);
+  const key = keyFile ? readJobKey(keyFile) : TcpStoreServer.newKey();
   await using server = await TcpStoreServer.listen({ job: name, jobKey: key });
   using stalls = new StallFile();
   const { ranks: size, stallSeconds } = request;
-  const job = { name, key, store: server.address, size, stallSeconds, stallFile: stalls.path };
+  const job = { name, key, keyFile, store: server.address, size, stallSeconds, stallFile: stalls.path };
   using guard = new Guard(request.graceSeconds, stalls.folder, () =>
     tell('the watchdog process has ended: if this launcher is killed, its ranks keep running'),
   );

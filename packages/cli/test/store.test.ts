@@ -6,7 +6,7 @@ const launcher = new Launcher();
 beforeAll(() => launcher.build());
 afterAll(() => launcher.remove());
 
-const jobKey = 'a secret of many letters';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 
 function store(args: readonly string[], env: Record<string, string> = {}): Running {
   return new Running(launcher.command('store', ...args), { env: { ...process.env, ...env } });
@@ -33,7 +33,11 @@ it('takes the job and its key from the variables, and then prints no secret', as
 });
 
 it.each([
-  [[], {}, /^coll store: ERR_COLL_VALUE: COLL_JOB_KEY is not set, so no member could connect: set it, .* --print-env/],
+  [
+    [],
+    {},
+    /^coll store: ERR_COLL_VALUE: COLL_JOB_KEY is not set, so no member could connect: make a key with `npx coll key`, .* --print-env/,
+  ],
   [['--host', '0.0.0.0'], { COLL_JOB_KEY: jobKey }, /^coll store: ERR_COLL_VALUE: host 0\.0\.0\.0 means all addresses/],
 ])('refuses the options %j with the variables %j', async (args, env, message) => {
   const { code, stderr } = await store(args, { COLL_JOB_KEY: '', ...env }).outcome;

@@ -4,7 +4,7 @@ import { abortedError, awaitAllOpened } from './all-opened.js';
 import { memberOf } from './member-config.js';
 import type { NativeProcessGroup } from './process-group.js';
 
-const jobKey = 'a secret of many letters';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 
 /**
  * A test double of a group. `unopened` lists, per poll, the ranks that have not opened it; the last

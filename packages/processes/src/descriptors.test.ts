@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Descriptors } from './descriptors.js';
 import { memberOf } from './member-config.js';
 
-const member = memberOf({ rank: 1, size: 4, jobKey: 'a secret of many letters' });
+const member = memberOf({ rank: 1, size: 4, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 
 let refused: string | undefined;
 let failures: RuntimeError[];

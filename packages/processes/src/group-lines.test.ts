@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => setLogSink());
 
-const memberAt = (rank: number) => memberOf({ rank, size: 3, jobKey: 'a secret of many letters' });
+const memberAt = (rank: number) => memberOf({ rank, size: 3, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 const info = readPeerInfo(
   peerInfoOf(memberAt(0), { name: 'a', bootId: 'b' }, [{ host: '127.0.0.1', port: 1 }], 'sealed', {
     port: 2,

@@ -8,7 +8,7 @@ import type { SharedSegments } from './shared-memory.js';
 
 const data = { port: 4712, nonce: Buffer.alloc(32) };
 
-const jobKey = 'a secret of many letters';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 const connected = Promise.resolve();
 
 interface Found {

@@ -5,7 +5,7 @@ import { peerInfoOf, readPeerInfo } from './peer-info.js';
 
 const data = { port: 4712, nonce: Buffer.alloc(32) };
 
-const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
+const member = memberOf({ rank: 0, size: 2, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 
 function cardOn(name: string, bootId: string, coreList = '0-1') {
   const info = readPeerInfo(peerInfoOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }], '', data), 0);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { memberOf } from './member-config.js';
 import type { OpenProcessGroupOptions } from './options.js';
 
-const jobKey = 'a secret of many letters';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 const launched = { COLL_RANK: '2', COLL_SIZE: '4', COLL_GENERATION: '1', COLL_JOB: 'run', COLL_JOB_KEY: jobKey };
 
 describe('memberOf', () => {
@@ -111,8 +111,8 @@ describe('memberOf', () => {
 
   it('derives the same secret from a job key in every process', () => {
     const { key } = memberOf({}, launched);
-    expect(key.toString('hex')).toBe('546905bc2679e790bf9b12ee59607ee6ac6f662a6b09e84f742c4f8f694c2b79');
-    expect(memberOf({ jobKey: 'another secret of letters' }, launched).key).not.toEqual(key);
+    expect(key.toString('hex')).toBe('e9b8f6c7e3703e97e2cd9950f400713bb5a7554385e7a07c2f31d0007bc427f7');
+    expect(memberOf({ jobKey: 'other-tests-8sHdP3nYcK5vT' }, launched).key).not.toEqual(key);
   });
 
   it.each([
@@ -126,8 +126,8 @@ describe('memberOf', () => {
     ],
     ['too many streams', { streams: 17 }, 'streams'],
     ['no heartbeat', { heartbeatSeconds: 0 }, 'heartbeatSeconds'],
-    ['a short key', { jobKey: 'secret' }, 'at least 16 bytes, 8 of them different, got 6 bytes, 5 different'],
-    ['a key of equal letters', { jobKey: 'a'.repeat(32) }, 'got 32 bytes, 1 different'],
+    ['a short key', { jobKey: 'secret' }, 'got 6 characters, 5 different: start the program with'],
+    ['a key of equal letters', { jobKey: 'a'.repeat(32) }, 'got 32 hexadecimal digits, 1 different'],
     ['no host', { host: '' }, 'host'],
     ['an invalid timeout', { timeoutSeconds: Number.NaN }, 'timeoutSeconds'],
     ['a heartbeat that is text', { heartbeatSeconds: '5' as unknown as number }, 'heartbeatSeconds'],

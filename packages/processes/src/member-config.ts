@@ -5,6 +5,7 @@ import { memberFromEnvironment } from '@coll/rendezvous';
 import {
   type Environment,
   generationFromEnvironment,
+  jobKeyFromEnvironment,
   membershipFrom,
   requireJobKey,
   requireStore,
@@ -57,7 +58,7 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
   const host = options.host ?? (environment['COLL_HOST'] || '127.0.0.1');
   const isInsecureHere = isSet('COLL_INSECURE', environment);
   const insecure = options.insecure ?? isInsecureHere;
-  const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
+  const jobKey = options.jobKey ?? jobKeyFromEnvironment(environment);
   const job = options.job ?? environment['COLL_JOB'] ?? '';
   const { timeoutSeconds = 60 } = options;
   demand(

@@ -5,6 +5,7 @@ import {
   hostFromEnvironment,
   hostStore,
   jobFromEnvironment,
+  jobKeyFromEnvironment,
   type LauncherStore,
   launcherStore,
   membershipFrom,
@@ -21,11 +22,12 @@ export async function launcherStoreOf(
   options: OpenProcessGroupOptions,
   environment: Environment = process.env,
 ): Promise<LauncherStore | undefined> {
-  const { store, job = jobFromEnvironment(environment), host, jobKey = environment['COLL_JOB_KEY'] } = options;
+  const { store, job = jobFromEnvironment(environment), host } = options;
   const { timeoutSeconds = 60, signal } = options;
   if (store !== undefined || environment['COLL_STORE']) return undefined;
   const membership = membershipFrom(environment);
   if (!membership) return undefined;
+  const jobKey = options.jobKey ?? jobKeyFromEnvironment(environment);
   const launched = await launcherStore({ membership, environment, host, job, jobKey, timeoutSeconds, signal });
   const { address, isHere } = launched;
   if (!isHere || hostedStore(address)) return launched;

@@ -32,7 +32,10 @@ export interface OpenProcessGroupOptions {
    * each other. Default: `COLL_JOB`, else none.
    */
   readonly job?: string | undefined;
-  /** The secret shared by all members: a text of 16 bytes or more. Default: `COLL_JOB_KEY`. */
+  /**
+   * The secret shared by all members, as `coll key` makes it. Default: the text in the file
+   * `COLL_JOB_KEY_FILE`, else `COLL_JOB_KEY`.
+   */
   readonly jobKey?: string | undefined;
   /**
    * Seconds within which all members must be connected. Null and ≤ 0 mean no limit. Default: 60.

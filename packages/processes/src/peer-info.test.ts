@@ -5,7 +5,7 @@ import { type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './pe
 
 const data = { port: 4712, nonce: Buffer.alloc(32) };
 
-const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
+const member = memberOf({ rank: 0, size: 2, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 const host = { name: 'host-a', bootId: 'boot-a' };
 const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4711 }], 'sealed', data), 0);
 const other: PeerInfo = { ...info, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };

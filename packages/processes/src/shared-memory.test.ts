@@ -7,7 +7,7 @@ import { ranksToShareWith, SharedSegments } from './shared-memory.js';
 
 const data = { port: 4712, nonce: Buffer.alloc(32) };
 
-const jobKey = 'a secret of many letters';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 const member = memberOf({ rank: 1, size: 3, jobKey, maxBytes: 1000 });
 const secretOf = (first: number) => Buffer.alloc(secretBytes, first);
 

@@ -30,7 +30,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const member = (rank: number, size: number) => memberOf({ rank, size, jobKey: 'a secret of many letters' });
+const member = (rank: number, size: number) => memberOf({ rank, size, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 const source = {};
 const stall = { operation: 'all-reduce', sequence: 3, missing: [0, 2], seconds: 5 };
 

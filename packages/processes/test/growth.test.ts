@@ -6,7 +6,7 @@ import { ringAlgorithm } from '@coll/ring';
 import { expect, it, vi } from 'vitest';
 import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
 
-const jobKey = 'a secret of many letters';
+const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 const maxBytes = 1 << 20;
 
 const established = '01';

@@ -60,7 +60,7 @@ it('a value of COLL_THRESHOLDS that is not valid is refused before the store is 
   vi.stubEnv('COLL_THRESHOLDS', 'smallBytes=9999');
   const store = new MemoryStore();
   const use = vi.spyOn(store, 'set');
-  const opening = openProcessGroup({ store, rank: 1, size: 2, jobKey: 'a secret of many letters' });
+  const opening = openProcessGroup({ store, rank: 1, size: 2, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
   await expect(opening).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   expect(use).not.toHaveBeenCalled();
 });

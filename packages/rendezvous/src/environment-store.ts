@@ -1,5 +1,6 @@
 import { ValueError } from '@coll/core';
 import { optionsOf, quote } from '@coll/core/internal';
+import { jobKeyFromEnvironment } from './environment-key.js';
 import type { JoinGroupOptions } from './join-group.js';
 import { waitOptions } from './store.js';
 import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
@@ -8,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Connects to the store of this process's job. `coll run` sets its address, job name and key in
- * `COLL_STORE`, `COLL_JOB` and `COLL_JOB_KEY`. Retries for up to `timeoutSeconds` (default: 60).
+ * `COLL_STORE`, `COLL_JOB` and `COLL_JOB_KEY` or `COLL_JOB_KEY_FILE`. Retries for up to `timeoutSeconds` (default: 60).
  * @throws ValueError if a variable is missing or invalid; also the errors of `TcpStore.connect`
  *
  * @example
@@ -30,7 +31,7 @@ export async function storeFromEnvironment(
   const wait = optionsOf(options, '{ timeoutSeconds: 60 }', waitOptions);
   const address = requireVariable(environment, 'COLL_STORE');
   const job = requireVariable(environment, 'COLL_JOB');
-  const jobKey = requireVariable(environment, 'COLL_JOB_KEY');
+  const jobKey = jobKeyFromEnvironment(environment) ?? requireVariable(environment, 'COLL_JOB_KEY');
   return TcpStore.connect({ ...wait, address, job, jobKey });
 }
 

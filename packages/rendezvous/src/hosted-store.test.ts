@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { hostedStore, hostStore, listenForGroup } from './hosted-store.js';
 import { TcpStoreServer } from './tcp-store-server.js';
 
-const job = { job: 'hosted', jobKey: 'a secret of many letters' };
+const job = { job: 'hosted', jobKey: 'tests-only-4kQz9XvB7mLwR2' };
 
 it('a hosted store is found by its address', async () => {
   const server = await hostStore(job);

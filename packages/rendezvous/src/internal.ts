@@ -1,9 +1,10 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
 
 export { release } from '@coll/core/internal';
+export { jobKeyFromEnvironment, readJobKey } from './environment-key.js';
 export { generationFromEnvironment, hostFromEnvironment, jobFromEnvironment } from './environment-store.js';
 export { hostedStore, hostStore, listenForGroup } from './hosted-store.js';
-export { requireJobKey } from './job-key.js';
+export { howToSet, newJobKey, requireJobKey } from './job-key.js';
 export { jobStore } from './job-store.js';
 export { type LauncherStore, launcherStore } from './launcher-store.js';
 export {

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { ValueError } from '@coll/core';
 import { hostStore } from './hosted-store.js';
-import { newJobKey } from './job-key.js';
+import { howToSet, newJobKey } from './job-key.js';
 import type { Environment } from './launchers/environment.js';
 import { type Membership, membersAreLocal } from './launchers/membership.js';
 import { storePlace } from './launchers/store-place.js';
@@ -101,10 +101,9 @@ function storeUrl(host: string, port: number): string {
 }
 
 function noJobKey({ launcher }: Membership): ValueError {
-  const advice = 'set the same secret on every worker, for example from `openssl rand -base64 32`';
   const trust = 'if the launcher serves PMI and its network is trusted, COLL_TRUST_LAUNCHER=1 lets it pass a key on';
   return new ValueError(
     'ERR_COLL_CLUSTER',
-    `COLL_JOB_KEY is not set, and ${launcher} passes none on: ${advice}; ${trust}`,
+    `COLL_JOB_KEY is not set, and ${launcher} passes none on: ${howToSet}; ${trust}`,
   );
 }

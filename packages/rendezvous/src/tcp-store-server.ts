@@ -14,7 +14,7 @@ import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 export interface TcpStoreServerOptions extends TableLimits {
   /** The name of the job. Members of other jobs are refused; the error names the reason. */
   readonly job: string;
-  /** The secret shared by all members of the job: 16 bytes or more. */
+  /** The secret shared by all members of the job, as `TcpStoreServer.newKey()` or `coll key` makes it. */
   readonly jobKey: string;
   /** The address to listen on. Default: `127.0.0.1`, which other hosts cannot reach. */
   readonly host?: string;

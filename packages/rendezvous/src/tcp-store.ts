@@ -25,7 +25,7 @@ export interface TcpStoreOptions extends WaitOptions {
   readonly address: string;
   /** The name of the job, which must be the same as on the server. */
   readonly job: string;
-  /** The secret shared by all members of the job. */
+  /** The secret shared by all members of the job, as `coll key` makes it. */
   readonly jobKey: string;
   /**
    * Seconds to wait for the server before `DeadlineExceededError`. Null and ≤ 0 mean no limit.

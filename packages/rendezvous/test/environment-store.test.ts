@@ -1,5 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { CollError } from '@coll/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { joinGroup, memberFromEnvironment, storeFromEnvironment, TcpStoreServer } from '../src/index.js';
 
 describe('storeFromEnvironment', () => {
@@ -15,6 +19,20 @@ describe('storeFromEnvironment', () => {
       return cards.map((card) => Buffer.from(card).toString());
     });
     for (const cards of await Promise.all(ranks)) expect(cards).toEqual(['rank 0', 'rank 1']);
+  });
+
+  it('takes the key from a file, and waits for no writer of a FIFO', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'coll-store-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [file, fifo] = [path.join(folder, 'job.key'), path.join(folder, 'fifo')];
+    const jobKey = TcpStoreServer.newKey();
+    writeFileSync(file, `${jobKey}\n`, { mode: 0o600 });
+    execFileSync('mkfifo', ['-m', '600', fifo]);
+    await using server = await TcpStoreServer.listen({ job: 'here', jobKey });
+    const environment = { COLL_STORE: server.address, COLL_JOB: 'here' };
+    await using store = await storeFromEnvironment({ ...environment, COLL_JOB_KEY_FILE: file });
+    expect(await store.add('arrived', 1)).toBe(1);
+    await expect(storeFromEnvironment({ ...environment, COLL_JOB_KEY_FILE: fifo })).rejects.toThrow('is not a file');
   });
 
   it.each(['COLL_STORE', 'COLL_JOB', 'COLL_JOB_KEY'])('reports that %s is missing', async (name) => {

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { type Facts, type Findings, inWords, type ReportedError } from './step.js';
 
-const [job, jobKey] = ['gpu-check', 'this machine only'];
+const [job, jobKey] = ['gpu-check', 'tests-only-4kQz9XvB7mLwR2'];
 
 /** Settings with which NCCL treats two processes on one GPU as two hosts, connected by loopback sockets. */
 export const asTwoHosts = {

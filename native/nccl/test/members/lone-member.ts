@@ -8,7 +8,7 @@ const [rank, size] = process.argv.slice(2).map(Number) as [number, number];
 const store = await TcpStore.connect({
   address: process.env['COLL_TEST_STORE'] as string,
   job: 'nccl',
-  jobKey: 'sixteen bytes or more',
+  jobKey: 'tests-only-4kQz9XvB7mLwR2',
 });
 try {
   process.send?.({ stage: 'connecting' });

@@ -23,7 +23,7 @@ afterEach(async () => {
 function workerOf(taskId: number, options: MultiWorkerMirroredStrategyOptions = {}) {
   const cluster = new ClusterSpec({ worker: ['127.0.0.1:1', '127.0.0.1:2'] });
   const clusterResolver = new SimpleClusterResolver(cluster, { taskType: 'worker', taskId });
-  return new MultiWorkerMirroredStrategy({ clusterResolver, jobKey: 'a secret of many bytes', ...options });
+  return new MultiWorkerMirroredStrategy({ clusterResolver, jobKey: 'tests-only-4kQz9XvB7mLwR2', ...options });
 }
 
 describe('the log line of a multi-worker strategy', () => {

@@ -7,7 +7,7 @@ import { workerInfoOf } from './worker-info.js';
 function storeAddressAt(address: string) {
   const task = { taskType: 'worker', taskId: 0 };
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address, 'b:2'] }), task);
-  return storeAddress(resolver, workerInfoOf(resolver), { jobKey: 'a secret of many bytes' }, {});
+  return storeAddress(resolver, workerInfoOf(resolver), { jobKey: 'tests-only-4kQz9XvB7mLwR2' }, {});
 }
 
 it.each([
@@ -38,15 +38,15 @@ it('the store of the workers requires an address and a key', async () => {
   await expect(storeAddress(resolver, info, {}, {})).rejects.toThrow(
     expect.objectContaining({
       ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
-      message: expect.stringContaining('the workers have no job key: set the same secret on all workers'),
+      message: expect.stringContaining('the workers have no job key: make a key with `npx coll key`'),
     }),
   );
-  const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'a secret of many bytes', COLL_GENERATION: '3' };
-  const mine = { job: 'mine', jobKey: 'a secret of many bytes', generation: 3 };
+  const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'tests-only-4kQz9XvB7mLwR2', COLL_GENERATION: '3' };
+  const mine = { job: 'mine', jobKey: 'tests-only-4kQz9XvB7mLwR2', generation: 3 };
   const here = { address: 'tcp://a:1', isOfWorker: true, isHere: false };
   expect(await storeAddress(resolver, info, {}, environment)).toEqual({ ...mine, ...here });
-  expect(await storeAddress(resolver, info, { jobKey: 'another secret of many' }, {})).toEqual({
-    ...{ job: 'multi-worker', jobKey: 'another secret of many', generation: 0 },
+  expect(await storeAddress(resolver, info, { jobKey: 'other-tests-8sHdP3nYcK5vT' }, {})).toEqual({
+    ...{ job: 'multi-worker', jobKey: 'other-tests-8sHdP3nYcK5vT', generation: 0 },
     ...here,
   });
   expect(await storeAddress(resolver, info, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({

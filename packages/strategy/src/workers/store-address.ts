@@ -3,7 +3,9 @@ import { quote } from '@coll/core/internal';
 import {
   type Environment,
   generationFromEnvironment,
+  howToSet,
   jobFromEnvironment,
+  jobKeyFromEnvironment,
   launcherStore,
   processEnvironment,
   withoutScheme,
@@ -16,7 +18,10 @@ import type { WorkerInfo } from './worker-info.js';
 export interface JobOptions {
   /** The name of the job. Default: `COLL_JOB`, else `multi-worker`. */
   readonly job?: string | undefined;
-  /** The secret shared by all workers: 16 bytes or more. Default: `COLL_JOB_KEY`. */
+  /**
+   * The secret shared by all workers, as `coll key` makes it. Default: the text in the file
+   * `COLL_JOB_KEY_FILE`, else `COLL_JOB_KEY`.
+   */
   readonly jobKey?: string | undefined;
   /**
    * Index of this strategy in the job. Increase it by one for each strategy that replaces a failed
@@ -56,7 +61,7 @@ export async function storeAddress(
   options: JobOptions & MeetingOptions,
   environment: Environment = processEnvironment(),
 ): Promise<StoreAddress> {
-  const { jobKey = environment['COLL_JOB_KEY'], host, timeoutSeconds, signal } = options;
+  const { jobKey = jobKeyFromEnvironment(environment), host, timeoutSeconds, signal } = options;
   const job = options.job ?? jobFromEnvironment(environment);
   const generation = options.generation ?? generationFromEnvironment(environment);
   const store = environment['COLL_STORE'];
@@ -74,9 +79,7 @@ export async function storeAddress(
     return { job, generation, isOfWorker: true, ...launched };
   }
   if (!jobKey) {
-    const advice =
-      'set the same secret on all workers, as COLL_JOB_KEY or jobKey, for example from `openssl rand -base64 32`';
-    throw new ValueError('ERR_COLL_CLUSTER', `the workers have no job key: ${advice}`);
+    throw new ValueError('ERR_COLL_CLUSTER', `the workers have no job key: ${howToSet}`);
   }
   if (store) return { job, jobKey, generation, address: store, isOfWorker: false, isHere: false };
   const address = addressOfFirst(resolver);

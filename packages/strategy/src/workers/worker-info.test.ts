@@ -133,7 +133,7 @@ describe('the host of a worker', () => {
 });
 
 describe('the address where workers join', () => {
-  const key = 'a secret of 16 bytes or more';
+  const key = 'tests-only-4kQz9XvB7mLwR2';
   const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
     storeAddress(resolver, workerInfoOf(resolver), options, environment);
 
