@@ -26,7 +26,7 @@ const isCommand = (name) =>
 /** The requirements of tests, with the tests that are skipped without them. */
 const needs = {
   rest: [
-    [existsSync('/usr/bin/chromium'), 'the playground, which needs /usr/bin/chromium'],
+    [existsSync('/usr/bin/chromium'), 'the playground and timelines, which need /usr/bin/chromium'],
     [isCommand('mpirun.openmpi'), 'workers under Open MPI, which need mpirun.openmpi'],
     [isCommand('mpirun.mpich'), 'workers under MPICH, which need mpirun.mpich'],
     [process.env.COLL_SLURM, 'workers under srun, which need a Slurm: COLL_SLURM'],
