@@ -12,6 +12,7 @@ describe('members of the native engine', () => {
     test: it,
     name: 'in one thread',
     sizes: [1, 2, 5],
+    canBlock: false,
     run: async (scenario, size) => {
       const members = openMembers({ size, algorithm: ringAlgorithm(), engine: 'native' });
       const results = await Promise.all(members.map(memberScenarios[scenario]));

@@ -27,7 +27,8 @@ export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchi
 export { jsEngine } from './js/js-engine.js';
 export { addN } from './kernels/arithmetic.js';
 export type { LinkSpeed, LinkSpeeds } from './members/link-measurement.js';
-export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
+export type { Member } from './members/member.js';
+export type { MemberData, MemberOptions, WaitingOptions } from './members/member-options.js';
 export type { Link, ProcessGroup } from './members/process-group.js';
 export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './ops/all-reduce-ops.js';
 export { CrossDeviceOps } from './ops/cross-device-ops.js';

@@ -32,6 +32,10 @@ const outside = () => {
 /** The mistakes that concern one member alone, by name. */
 export const mistakes = {
   'an unknown op': { call: (member) => member.allReduce('median' as 'sum', new Float32Array(1)), error: value },
+  'an unknown op of a call that blocks': {
+    call: async (member) => member.allReduceSync('median' as 'sum', new Float32Array(1)),
+    error: value,
+  },
   'a root that is not a rank': { call: (member) => member.broadcast(member.size, new Float32Array(1)), error: value },
   'a value that is not a tensor': { call: (member) => member.allReduce('sum', 'one' as never), error: value },
   'an option that does not exist': {

@@ -22,6 +22,24 @@ const valuesOf = ({ rank, size }: Member) => Int32Array.from({ length: 2 * size 
 const othersOf = ({ rank, size }: Member) =>
   Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
 
+/** One blocking call of each collective with a result. */
+function blockingCalls(member: Member): Readonly<Record<string, () => unknown>> {
+  const values = valuesOf(member);
+  const root = member.size - 1;
+  return {
+    allReduce: () => member.allReduceSync('sum', values),
+    mean: () => member.allReduceSync('mean', values),
+    list: () => member.allReduceSync('max', [values, values.slice(1)]),
+    reduce: () => member.reduceSync('sum', root, values),
+    broadcast: () => member.broadcastSync(root, values),
+    allGather: () => member.allGatherSync(values),
+    gather: () => member.gatherSync(root, values),
+    scatter: () => member.scatterSync(root, new Int32Array(2), member.rank === root ? values : undefined),
+    reduceScatter: () => member.reduceScatterSync('sum', values),
+    allToAll: () => member.allToAllSync(values),
+  };
+}
+
 /**
  * The calls of each member of a group, by scenario; `memberSuite` checks their results.
  *
@@ -64,6 +82,16 @@ export const memberScenarios = {
       reduceScatter: await member.reduceScatter('sum', values),
       allToAll: await member.allToAll(values),
     };
+  },
+
+  async 'blocking collectives'(member) {
+    member.barrierSync();
+    return Object.fromEntries(Object.entries(blockingCalls(member)).map(([name, call]) => [name, call()]));
+  },
+
+  async 'blocking a shared thread'(member) {
+    const calls = Object.values(blockingCalls(member)).map((call) => codeOf(Promise.resolve().then(call)));
+    return [...(await Promise.all(calls)), await codeOf(member.barrier())];
   },
 
   async messages(member) {

@@ -18,6 +18,8 @@ export interface MemberSuiteOptions {
    * rank.
    */
   readonly run: (scenario: MemberScenarioName, size: number) => Promise<readonly unknown[]>;
+  /** Whether each member has its own thread, which it may block. Default: true. */
+  readonly canBlock?: boolean;
 }
 
 const memberSuiteOptions = knownOptions<MemberSuiteOptions>('memberSuite', {
@@ -25,6 +27,7 @@ const memberSuiteOptions = knownOptions<MemberSuiteOptions>('memberSuite', {
   name: true,
   sizes: true,
   run: true,
+  canBlock: true,
 });
 
 /**
@@ -42,18 +45,29 @@ const memberSuiteOptions = knownOptions<MemberSuiteOptions>('memberSuite', {
  *   test,
  *   name: 'members of one thread',
  *   sizes: [1, 4],
+ *   canBlock: false,
  *   run: (scenario, size) => Promise.all(openMembers({ size, algorithm: ringAlgorithm() }).map(memberScenarios[scenario])),
  * });
  * ```
  */
 export function memberSuite(options: MemberSuiteOptions): void {
   requireKnownOptions(options, memberSuiteOptions);
-  const { test, name, sizes, run } = options;
+  const { test, name, sizes, run, canBlock = true } = options;
   for (const size of sizes) {
     test(`${name}: ${size} members make all collectives`, async () => {
       const results = await run('collectives', size);
       equal(results, expectedCollectives(size));
     });
+    if (canBlock || size === 1) {
+      test(`${name}: ${size} members make all collectives by calls that block`, async () => {
+        equal(await run('blocking collectives', size), expectedCollectives(size));
+      });
+    } else {
+      test(`${name}: ${size} members that share a thread cannot block it, and go on`, async () => {
+        const refused = Object.keys(expectedCollectives(size)[0] ?? {}).map(() => 'ERR_COLL_CONTEXT');
+        equal(await run('blocking a shared thread', size), Array(size).fill([...refused, 'done']));
+      });
+    }
     test(`${name}: ${size} members split by color and key`, async () => {
       equal(await run('split', size), expectedSplit(size));
     });
@@ -113,7 +127,7 @@ export function memberSuite(options: MemberSuiteOptions): void {
   }
 }
 
-function expectedCollectives(size: number): readonly unknown[] {
+function expectedCollectives(size: number): readonly object[] {
   const ranks = Array.from({ length: size }, (_, rank) => rank);
   const valuesOf = (rank: number) => Int32Array.from({ length: 2 * size }, (_, index) => 100 * rank + index);
   const joined = Int32Array.from(ranks.flatMap((rank) => [...valuesOf(rank)]));

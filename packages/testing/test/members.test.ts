@@ -13,6 +13,7 @@ describe.each(engines)('members of %s', (engine) => {
     test: it,
     name: 'in one thread',
     sizes: [1, 2, 5],
+    canBlock: false,
     run: async (scenario, size) => {
       const members = openMembers({ size, algorithm: ringAlgorithm(), engine });
       const results = await Promise.all(members.map(memberScenarios[scenario]));

@@ -52,6 +52,12 @@ export function busyError(details: CallDetails): RuntimeError {
   return new RuntimeError('ERR_COLL_BUSY', message, details);
 }
 
+/** The error for a blocking call in a thread that must not block. `advice` names another way than the asynchronous call. */
+export function blockingError(problem: string, advice: string, details: CallDetails): RuntimeError {
+  const message = `${details.operation}: this call ${problem}: await the asynchronous call, or ${advice}`;
+  return new RuntimeError('ERR_COLL_CONTEXT', message, details);
+}
+
 /**
  * The error for a call aborted by its signal; in its message, `when` follows "was aborted".
  *

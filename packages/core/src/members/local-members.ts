@@ -1,4 +1,4 @@
-import { abortedError, closedError, refusedError } from '../collectives/call-errors.js';
+import { abortedError, blockingError, closedError, refusedError } from '../collectives/call-errors.js';
 import { type CallerRequest, operationOf, purposes } from '../collectives/caller-request.js';
 import { isSameCollective } from '../collectives/collective.js';
 import { type Failure, failureError, failureOf, reasonOf } from '../collectives/failures.js';
@@ -86,6 +86,22 @@ export class LocalMembers implements LocalGroup {
       const [inputs, outputs] = [calls.map((one) => one.call.input), calls.map((one) => one.call.output)];
       await communicator.run(collective, inputs, outputs, jointOptions(calls));
       return calls.map(() => undefined);
+    });
+  }
+
+  /** Like `run`, but blocks the thread. @throws RuntimeError (ERR_COLL_CONTEXT) if several members share the thread */
+  runSync(index: number, { collective, input, output }: MemberCall, options: RunOptions): void {
+    if (this.localRanks.length === 1) {
+      this.communicator.runSync(collective, [input], [output], options);
+      return;
+    }
+    this.#counting(index, () => {
+      const operation = operationOf({ collective, request: options.request });
+      this.#requireOpen(index, operation, options);
+      throw blockingError('would block the thread that members share', 'give each member a thread or process', {
+        operation,
+        rank: this.localRanks[index] as number,
+      });
     });
   }
 

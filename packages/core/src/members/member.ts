@@ -5,52 +5,19 @@ import type { CombinedData, MemoryFor } from '../collectives/value-types.js';
 import type { Communicator, RunOptions, SplitPart } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
-import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
-import { requireTimeout } from '../support/requirements.js';
-import { requireSignal } from '../support/signal.js';
-import type { Float16ArrayLike, TypedArray } from '../values/dtype.js';
-import { asMemory, asTensor, type Tensor } from '../values/tensor.js';
+import { asMemory, asTensor } from '../values/tensor.js';
 import { type MemberCall, memberCall, scatterCall, withDetails } from './member-call.js';
+import {
+  type MemberData,
+  type MemberOptions,
+  memberOptions,
+  runOptionsOf,
+  type WaitingOptions,
+  waitingOf,
+} from './member-options.js';
 import { requireSplitPart } from './split.js';
-
-/** A member's value: a typed array, or a tensor. */
-export type MemberData = TypedArray | Float16ArrayLike | Tensor;
-
-/** Timeout and abort signal of a call. */
-export interface WaitingOptions {
-  /**
-   * Aborts the wait with `AbortedError`, and fails the group. If the signal is already aborted when
-   * the call is made, the call is refused: members compare how many calls each of them has refused,
-   * and their next call fails if the counts differ. Default: none.
-   */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Seconds to wait for the other members, counted from the end of this member's earlier calls.
-   * After that, the call throws `DeadlineExceededError`, and the group fails. Null and ≤ 0 mean no
-   * limit. Default: null.
-   */
-  readonly timeoutSeconds?: number | null | undefined;
-}
-
-/** Options of a collective with a result. */
-export interface MemberOptions<T = MemberData | readonly MemberData[]> extends WaitingOptions {
-  /**
-   * Memory for the result, in the form of the value; the call returns it. A tensor must have the
-   * shape of the result. Default: new memory.
-   */
-  readonly into?: T | undefined;
-}
-
-/** The options of `send`, `receive`, `barrier` and `split`. */
-const waitingOptions = knownOptions<WaitingOptions>('a call of a member', { signal: true, timeoutSeconds: true });
-
-const memberOptions = knownOptions<MemberOptions>('a collective of a member', {
-  signal: true,
-  timeoutSeconds: true,
-  into: true,
-});
 
 /**
  * The members of a group that live in this thread. Once all of them have called a collective, it
@@ -62,6 +29,11 @@ export interface LocalGroup {
   indexOf(rank: number): number;
   /** Runs a collective once all local members have called it. */
   run(index: number, call: MemberCall, options: RunOptions): Promise<void>;
+  /**
+   * Like `run`, but blocks the thread.
+   * @throws RuntimeError (ERR_COLL_CONTEXT) if several members share the thread
+   */
+  runSync(index: number, call: MemberCall, options: RunOptions): void;
   /**
    * Makes one group per color; each local member joins the group of its color. The new groups are
    * added to `family`, the set of groups that fail together.
@@ -107,6 +79,11 @@ export interface MemberSetup {
  * (ERR_COLL_CLOSED) if a member has left. A member that catches the error of a call which it alone
  * has refused makes the next call fail on all members, as `Group.fail` would. All but `ValueError` fail the group and, unless a member
  * has left, also the groups that the group was split from or into.
+ *
+ * Each collective has a form that blocks the thread until the result is there, with `Sync` at the end
+ * of its name. It makes the same call: another member may await the other form. Its further errors are
+ * `RuntimeError` (ERR_COLL_CONTEXT) if members share the thread, or if the thread must not block, as
+ * the main thread of a page; and `RuntimeError` (ERR_COLL_BUSY) if an earlier call is still running.
  *
  * @example
  * ```ts
@@ -164,7 +141,11 @@ export class Member implements AsyncDisposable {
     value: T,
     options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
   ): Promise<CombinedData<T, Op>> {
-    return this.#reducing((by) => ({ kind: 'all-reduce', op: by }), op, value, options);
+    return this.#call(
+      reducing(op, (by) => ({ kind: 'all-reduce', op: by })),
+      value,
+      options,
+    );
   }
 
   /**
@@ -188,7 +169,11 @@ export class Member implements AsyncDisposable {
     value: T,
     options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
   ): Promise<CombinedData<T, Op> | undefined> {
-    return this.#reducing((by) => ({ kind: 'reduce', op: by, root: this.#rankOf(root, 'root') }), op, value, options);
+    return this.#call(
+      reducing(op, (by) => ({ kind: 'reduce', op: by, root: this.#rankOf(root, 'root') })),
+      value,
+      options,
+    );
   }
 
   /**
@@ -273,10 +258,7 @@ export class Member implements AsyncDisposable {
    * ```
    */
   async scatter<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): Promise<T> {
-    const { rank, size } = this;
-    const prepare = () =>
-      [scatterCall(this.#rankOf(root, 'root'), { rank, size, value, into }), waitingOf(options)] as const;
-    const [call, own] = this.#prepared(prepare);
+    const [call, own] = this.#scattering(root, into, value, options);
     await this.#run(call, own);
     return into;
   }
@@ -302,7 +284,11 @@ export class Member implements AsyncDisposable {
     value: T,
     options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
   ): Promise<CombinedData<T, Op>> {
-    return this.#reducing((by) => ({ kind: 'reduce-scatter', op: by }), op, value, options);
+    return this.#call(
+      reducing(op, (by) => ({ kind: 'reduce-scatter', op: by })),
+      value,
+      options,
+    );
   }
 
   /**
@@ -338,10 +324,189 @@ export class Member implements AsyncDisposable {
    * ```
    */
   async barrier(options?: WaitingOptions): Promise<void> {
-    const own = this.#prepared(() => waitingOf(options));
-    const value = new Uint8Array(1);
-    const call = memberCall({ kind: 'all-gather' }, { rank: this.rank, size: this.size, value });
+    const [call, own] = this.#meeting(options);
     await this.#run(call, own, barrierRequest);
+  }
+
+  /**
+   * `allReduce` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.allReduceSync('sum', new Float32Array([1, 2]))); // Float32Array(2) [ 1, 2 ]
+   * ```
+   */
+  allReduceSync<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
+    op: Op,
+    value: T,
+    options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
+  ): CombinedData<T, Op> {
+    return this.#callSync(
+      reducing(op, (by) => ({ kind: 'all-reduce', op: by })),
+      value,
+      options,
+    );
+  }
+
+  /**
+   * `reduce` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.reduceSync('sum', 0, new Int32Array([3]))); // Int32Array(1) [ 3 ]
+   * ```
+   */
+  reduceSync<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
+    op: Op,
+    root: number,
+    value: T,
+    options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
+  ): CombinedData<T, Op> | undefined {
+    return this.#callSync(
+      reducing(op, (by) => ({ kind: 'reduce', op: by, root: this.#rankOf(root, 'root') })),
+      value,
+      options,
+    );
+  }
+
+  /**
+   * `broadcast` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.broadcastSync(0, new Int32Array([7]))); // Int32Array(1) [ 7 ]
+   * ```
+   */
+  broadcastSync<T extends MemberData | readonly MemberData[]>(root: number, value: T, options?: MemberOptions<T>): T {
+    return this.#callSync(() => ({ kind: 'broadcast', root: this.#rankOf(root, 'root') }), value, options);
+  }
+
+  /**
+   * `allGather` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.allGatherSync(new Int32Array([7]))); // Int32Array(1) [ 7 ]
+   * ```
+   */
+  allGatherSync<T extends MemberData>(value: T, options?: MemberOptions<T>): T {
+    return this.#callSync(() => ({ kind: 'all-gather' }), value, options);
+  }
+
+  /**
+   * `gather` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.gatherSync(0, new Int32Array([7]))); // Int32Array(1) [ 7 ]
+   * ```
+   */
+  gatherSync<T extends MemberData>(root: number, value: T, options?: MemberOptions<T>): T | undefined {
+    return this.#callSync(() => ({ kind: 'gather', root: this.#rankOf(root, 'root') }), value, options);
+  }
+
+  /**
+   * `scatter` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.scatterSync(0, new Int32Array(1), new Int32Array([7]))); // Int32Array(1) [ 7 ]
+   * ```
+   */
+  scatterSync<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): T {
+    const [call, own] = this.#scattering(root, into, value, options);
+    this.#runSync(call, own);
+    return into;
+  }
+
+  /**
+   * `reduceScatter` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.reduceScatterSync('sum', new Int32Array([1, 2]))); // Int32Array(2) [ 1, 2 ]
+   * ```
+   */
+  reduceScatterSync<T extends MemberData, Op extends ReduceOpLike>(
+    op: Op,
+    value: T,
+    options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
+  ): CombinedData<T, Op> {
+    return this.#callSync(
+      reducing(op, (by) => ({ kind: 'reduce-scatter', op: by })),
+      value,
+      options,
+    );
+  }
+
+  /**
+   * `allToAll` that blocks the thread.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * console.log(member?.allToAllSync(new Int32Array([1, 2]))); // Int32Array(2) [ 1, 2 ]
+   * ```
+   */
+  allToAllSync<T extends MemberData>(value: T, options?: MemberOptions<T>): T {
+    return this.#callSync(() => ({ kind: 'all-to-all' }), value, options);
+  }
+
+  /**
+   * Blocks the thread until all members have called `barrier` or `barrierSync`.
+   * @throws the errors of collectives, and those of their blocking forms
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+   * member?.barrierSync({ timeoutSeconds: 60 });
+   * ```
+   */
+  barrierSync(options?: WaitingOptions): void {
+    const [call, own] = this.#meeting(options);
+    this.#runSync(call, own, barrierRequest);
   }
 
   /**
@@ -449,33 +614,42 @@ export class Member implements AsyncDisposable {
     return this.#local.indexOf(this.rank);
   }
 
-  #reducing<R>(
-    collectiveOf: (op: ReturnType<typeof collectiveOp>) => Collective,
-    op: ReduceOpLike,
-    value: unknown,
-    options: MemberOptions<unknown> | undefined,
-  ): Promise<R> {
-    return this.#call(() => collectiveOf(collectiveOp(reduceOpFrom(op))), value, options);
-  }
-
   async #call<R>(
     collectiveOf: () => Collective,
     value: unknown,
     options: MemberOptions<unknown> | undefined,
   ): Promise<R> {
-    let call: MemberCall;
-    let own: RunOptions;
-    try {
-      const given = optionsOf<MemberOptions<unknown>>(options, '{ into, timeoutSeconds, signal }', memberOptions);
-      const { rank, size } = this;
-      call = memberCall(collectiveOf(), { rank, size, value, into: given.into });
-      own = runOptionsOf(given);
-    } catch (error) {
-      this.#local.refuse(this.#index, error);
-      throw error;
-    }
+    const [call, own] = this.#calling(collectiveOf, value, options);
     await this.#run(call, own);
     return call.result as R;
+  }
+
+  #callSync<R>(collectiveOf: () => Collective, value: unknown, options: MemberOptions<unknown> | undefined): R {
+    const [call, own] = this.#calling(collectiveOf, value, options);
+    this.#runSync(call, own);
+    return call.result as R;
+  }
+
+  #calling(collectiveOf: () => Collective, value: unknown, options: MemberOptions<unknown> | undefined): Prepared {
+    const { rank, size } = this;
+    return this.#prepared(() => {
+      const given = optionsOf<MemberOptions<unknown>>(options, '{ into, timeoutSeconds, signal }', memberOptions);
+      return [memberCall(collectiveOf(), { rank, size, value, into: given.into }), runOptionsOf(given)];
+    });
+  }
+
+  #scattering(root: number, into: unknown, value: unknown, options: WaitingOptions | undefined): Prepared {
+    const { rank, size } = this;
+    return this.#prepared(() => [
+      scatterCall(this.#rankOf(root, 'root'), { rank, size, value, into }),
+      waitingOf(options),
+    ]);
+  }
+
+  #meeting(options: WaitingOptions | undefined): Prepared {
+    const { rank, size } = this;
+    const value = new Uint8Array(1);
+    return this.#prepared(() => [memberCall({ kind: 'all-gather' }, { rank, size, value }), waitingOf(options)]);
   }
 
   /**
@@ -503,23 +677,35 @@ export class Member implements AsyncDisposable {
   }
 
   #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {
-    const { layout, valueCount } = call;
-    const own = layout === 0 && valueCount === 0 && !request ? options : { ...options, layout, valueCount, request };
-    return this.#together(this.#local.run(this.#index, call, own));
+    return this.#together(this.#local.run(this.#index, call, withDescription(options, call, request)));
   }
 
-  /**
-   * Awaits a call. If the group has failed, and not only because a member left, also fails the
-   * groups that the group was split from or into.
-   */
+  #runSync(call: MemberCall, options: RunOptions, request?: CallerRequest): void {
+    try {
+      this.#local.runSync(this.#index, call, withDescription(options, call, request));
+    } catch (error) {
+      this.#failFamily();
+      throw error;
+    }
+  }
+
+  /** Awaits a call. If it fails, may also fail the groups that the group was split from or into. */
   async #together<R>(call: Promise<R>): Promise<R> {
     try {
       return await call;
     } catch (error) {
-      const { failure } = this.#local.communicator.group;
-      if (failure && failure.code !== 'ERR_COLL_CLOSED') for (const group of this.#family) group.fail(failure);
+      this.#failFamily();
       throw error;
     }
+  }
+
+  /**
+   * If the group has failed, and not only because a member left, also fails the groups that the
+   * group was split from or into.
+   */
+  #failFamily(): void {
+    const { failure } = this.#local.communicator.group;
+    if (failure && failure.code !== 'ERR_COLL_CLOSED') for (const group of this.#family) group.fail(failure);
   }
 
   #rankOf(rank: unknown, what: string): number {
@@ -548,13 +734,20 @@ const barrierRequest: CallerRequest = {
   purpose: 'barrier',
 };
 
-function waitingOf(options: WaitingOptions | undefined): RunOptions {
-  return runOptionsOf(optionsOf(options, '{ timeoutSeconds, signal }', waitingOptions));
+type Prepared = readonly [call: MemberCall, own: RunOptions];
+
+function reducing(
+  op: ReduceOpLike,
+  collectiveOf: (op: ReturnType<typeof collectiveOp>) => Collective,
+): () => Collective {
+  return () => collectiveOf(collectiveOp(reduceOpFrom(op)));
 }
 
-/** @throws ValueError for an invalid signal or timeout */
-function runOptionsOf({ signal, timeoutSeconds }: WaitingOptions): RunOptions {
-  requireSignal(signal);
-  if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
-  return { ...(signal ? { signal } : {}), ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
+/** The options with the description of the call that the members compare. */
+function withDescription(
+  options: RunOptions,
+  { layout, valueCount }: MemberCall,
+  request: CallerRequest | undefined,
+): RunOptions {
+  return layout === 0 && valueCount === 0 && !request ? options : { ...options, layout, valueCount, request };
 }

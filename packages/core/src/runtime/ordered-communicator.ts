@@ -4,7 +4,7 @@ import { type CallerRequest, operationOf } from '../collectives/caller-request.j
 import type { Collective } from '../collectives/collective.js';
 import type { Refusals } from '../collectives/refusals.js';
 import { type RecordedCommunicator, recorder, recordFailure, recordRefusal } from '../record/recorder-hook.js';
-import { CollError } from '../support/errors.js';
+import type { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
 import type { Communicator, Group, PersistentCollective, RunOptions, Segments } from './communicator.js';
@@ -293,8 +293,9 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
       this.executeSync(call, options);
     } catch (error) {
       this.#recordFailure(number, error);
-      // Another communicator of the group was busy.
-      if (error instanceof CollError && error.code === 'ERR_COLL_BUSY') this.#refused(error);
+      // Another communicator of the group was busy, or this thread must not block.
+      const { code } = error as Partial<CollError>;
+      if (code === 'ERR_COLL_BUSY' || code === 'ERR_COLL_CONTEXT') this.#refused(error);
       throw error;
     }
     recorder?.end(number, true);

@@ -1,4 +1,4 @@
-import { lostBufferError } from '../collectives/call-errors.js';
+import { blockingError, lostBufferError } from '../collectives/call-errors.js';
 import type { Collective } from '../collectives/collective.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
@@ -17,6 +17,7 @@ import { oneRank } from '../support/ranks.js';
 import type { DType } from '../values/dtype.js';
 import { attended } from './attended.js';
 import { CallExecution, type Need } from './call-execution.js';
+import { mayBlock } from './may-block.js';
 import { type Offer, Offers } from './offers.js';
 import { SegmentTable } from './segment-table.js';
 import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
@@ -100,6 +101,10 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   protected executeSync({ handle: offer }: Call, options: RunOptions): void {
+    if (!mayBlock()) {
+      const details = { operation: offer.operation, rank: this.#rank };
+      throw blockingError('would block the main thread of the page', 'join the group in a worker', details);
+    }
     this.#begin(offer);
     const wait = waitOf(this.#rank, offer.operation, options);
     do this.#barrier.waitSync(this.#execution.count, wait);
