@@ -23,10 +23,9 @@ async function binaryOf(platform) {
   return path.join(buildPlatform(platform).into, `${binaryName}.node`);
 }
 
-/** An empty folder to put a package together in. */
+/** An empty folder to put a package together in, of this process alone: several may pack at the same time. */
 function stageFor(name) {
-  const stage = path.join(buildFolder('packages'), name);
-  rmSync(stage, { recursive: true, force: true });
+  const stage = path.join(stages, name);
   mkdirSync(stage, { recursive: true });
   return stage;
 }
@@ -71,6 +70,8 @@ function packNative(into) {
   pack(manifest.name, stage, into);
 }
 
+const stages = path.join(buildFolder('packages'), `${process.pid}`);
+
 const writeJson = (stage, value) =>
   writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(value, null, 2)}\n`);
 
@@ -85,6 +86,8 @@ export async function packInto(target, asked) {
     if (!(error instanceof CommandFailed)) throw error;
     console.error(`${label}: ${error.message}`);
     process.exitCode = 1;
+  } finally {
+    rmSync(stages, { recursive: true, force: true });
   }
 }
 
