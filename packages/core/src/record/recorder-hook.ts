@@ -61,6 +61,8 @@ export interface RecordedCall {
   recordedAs?: number | undefined;
   /** The root, as the recorder writes it. Undefined until then. */
   recordedPeer?: number | undefined;
+  /** Bytes of the buffer of one rank. Undefined until then. */
+  recordedBytes?: number | undefined;
 }
 
 /** Memory that a call reads or writes. */

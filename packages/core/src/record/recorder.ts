@@ -4,6 +4,7 @@ import { dtypes } from '../values/dtype.js';
 import { exactBytes, noteKinds, recordEnds, recordedVerbs, recordLayout } from './layout.js';
 import type {
   CallRecorder,
+  GroupIdentity,
   RecordedCall,
   RecordedCommunicator,
   RecordedGroup,
@@ -67,7 +68,9 @@ const lastSlot = callTable.length - 1;
 const states = { queued: 1, running: 2, done: 4, failed: 5 } as const;
 const encoder = new TextEncoder();
 const noPeer = 0xffff;
-/** Calls between two looks at the clock, for communicators that seldom look at it. */
+/** Of an entry of a call. */
+const stateByte = callTable.fields.state;
+/** Calls between two looks at the clock, for communicators that seldom look at it: a power of two. */
 const callsPerLook = 64;
 
 /** The thread whose calls a recorder keeps, and its process. */
@@ -98,6 +101,8 @@ export class Recorder implements CallRecorder {
   #calls = 0;
   /** The call under way if the recorder seldom looks at the clock for it; 0 if there is none. */
   #seldomTimed = 0;
+  /** The communicator of the latest call, whose entry has kept its place since. */
+  #latest: RecordedCommunicator | undefined;
   #looked = 0;
   #looks = 0;
 
@@ -127,31 +132,32 @@ export class Recorder implements CallRecorder {
   }
 
   begin(communicator: RecordedCommunicator, call: RecordedCall, isQueued: boolean): number {
-    const { recordedAs: code = codeOf(call), recordedPeer: peer = peerOf(call) } = call;
-    call.recordedAs = code;
-    call.recordedPeer = peer;
     const { group, clock } = communicator;
-    const number = this.#begin(communicator, group.calls++, code, peer);
-    const words = this.#words;
-    const numbers = this.#numbers;
+    const code = call.recordedAs ?? describe(call, group.identity);
+    const peer = call.recordedPeer as number;
+    const number = this.#begin(communicator, group.calls++, code);
     const slot = (number - 1) & lastSlot;
     const at = firstCallWord + slot * wordsOfCall;
     const half = at >> 1;
-    const { rank, size } = group.identity;
-    numbers[half + callNumbers.bytes] = rank < 0 ? call.bytes / size : call.bytes;
+    const words = this.#words;
+    const numbers = this.#numbers;
+    numbers[half + callNumbers.bytes] = call.recordedBytes as number;
     if (isQueued || clock === 'exact') numbers[half + callNumbers.begun] = this.#now();
     else if (clock === 'coarse') {
       numbers[half + callNumbers.begun] = this.#coarse();
       this.#seldomTimed = number;
+    } else {
+      // Native code writes the time.
+      numbers[half + callNumbers.begun] = 0;
+      words[headerWords.current] = 1 + slot;
     }
     words[at + callWords.state] = (isQueued ? states.queued : states.running) | (peer << 16);
-    if (!isQueued && clock === 'engine') words[headerWords.current] = 1 + slot;
     return number;
   }
 
   message(group: RecordedGroup, { verb, peer, number, dtype, bytes }: RecordedMessage): number {
     const code = recordedVerbs.indexOf(verb) | (dtypes.indexOf(dtype) << 16);
-    const made = this.#begin(group.messages, number, code, peer);
+    const made = this.#begin(group.messages, number, code);
     const at = this.#callAt(made);
     this.#numbers[(at >> 1) + callNumbers.bytes] = bytes;
     this.#numbers[(at >> 1) + callNumbers.begun] = this.#now();
@@ -176,17 +182,20 @@ export class Recorder implements CallRecorder {
   }
 
   end(number: number, isDone: boolean): void {
-    const words = this.#words;
-    words[headerWords.current] = 0;
+    const numbers = this.#numbers;
+    if (number !== 0 && number === this.#seldomTimed) {
+      const at = this.#callAt(number);
+      numbers[(at >> 1) + callNumbers.ended] = this.#looked;
+      this.#bytes[4 * at + stateByte] = isDone ? states.done : states.failed;
+      return;
+    }
+    this.#words[headerWords.current] = 0;
     // 0: the call is not recorded. Later calls may have taken the place of an old one.
     if (number === 0 || this.#calls - number > lastSlot) return;
     const at = this.#callAt(number);
-    words[at + callWords.state] =
-      ((words[at + callWords.state] as number) & ~0xff) | (isDone ? states.done : states.failed);
-    const numbers = this.#numbers;
     const half = at >> 1;
-    if (numbers[half + callNumbers.ended] === 0)
-      numbers[half + callNumbers.ended] = number === this.#seldomTimed ? this.#looked : this.#now();
+    this.#bytes[4 * at + stateByte] = isDone ? states.done : states.failed;
+    if (numbers[half + callNumbers.ended] === 0) numbers[half + callNumbers.ended] = this.#now();
     if (numbers[half + callNumbers.begun] === 0)
       numbers[half + callNumbers.begun] = numbers[half + callNumbers.ended] as number;
   }
@@ -227,20 +236,19 @@ export class Recorder implements CallRecorder {
     this.turn();
   }
 
-  /** Writes an entry of a call that begins. Returns its number. */
-  #begin(communicator: RecordedCommunicator, number: number, code: number, peer: number): number {
+  /** Writes an entry of a call that begins, but not its beginning and its state. Returns its number. */
+  #begin(communicator: RecordedCommunicator, number: number, code: number): number {
     const words = this.#words;
     const numbers = this.#numbers;
-    const entry = this.#numberOf(communicator);
+    const entry = communicator === this.#latest ? communicator.number : this.#numberOf(communicator);
     const made = ++this.#calls;
     const at = this.#callAt(made);
-    words[at + callWords.state] = peer << 16;
+    words[at + callWords.state] = 0;
     words[at + callWords.communicator] = entry;
     words[at + callWords.number] = number;
     words[at + callWords.verb] = code;
     words[at + callWords.waitedFor] = 0;
     const half = at >> 1;
-    numbers[half + callNumbers.begun] = 0;
     numbers[half + callNumbers.firstData] = 0;
     numbers[half + callNumbers.ended] = 0;
     numbers[half + callNumbers.waited] = 0;
@@ -255,6 +263,7 @@ export class Recorder implements CallRecorder {
 
   /** The number of a communicator in the table, which gets a new entry if others have taken its place. */
   #numberOf(communicator: RecordedCommunicator): number {
+    this.#latest = communicator;
     const { number } = communicator;
     if (number !== 0 && this.#words[wordOfCommunicator(number)] === number) return number;
     return this.#add(communicator);
@@ -307,12 +316,17 @@ export class Recorder implements CallRecorder {
 
   /** The latest look at the clock, renewed every now and then. */
   #coarse(): number {
-    return ++this.#looks % callsPerLook === 0 ? this.#now() : this.#looked;
+    return (++this.#looks & (callsPerLook - 1)) === 0 ? this.#now() : this.#looked;
   }
 }
 
-function peerOf({ collective }: RecordedCall): number {
-  return rootOf(collective) ?? noPeer;
+/** Prepares what all repetitions of a call have in common. Returns what the call does. */
+function describe(call: RecordedCall, { rank, size }: GroupIdentity): number {
+  const code = codeOf(call);
+  call.recordedAs = code;
+  call.recordedPeer = rootOf(call.collective) ?? noPeer;
+  call.recordedBytes = rank < 0 ? call.bytes / size : call.bytes;
+  return code;
 }
 
 /** What a call does, as the four bytes of its entry. */

@@ -30,6 +30,8 @@ export interface PreparedCall<Handle> {
   recordedAs?: number | undefined;
   /** The root, as the recorder writes it. Undefined until then. */
   recordedPeer?: number | undefined;
+  /** Bytes of the buffer of one rank. Undefined until then. */
+  recordedBytes?: number | undefined;
 }
 
 /**
@@ -92,6 +94,7 @@ export class CallCache<Handle> {
       outputs: written.buffers,
       recordedAs: undefined,
       recordedPeer: undefined,
+      recordedBytes: undefined,
     };
     if (!isKept || !key) return call;
     this.#byOutput.set(key, call);
