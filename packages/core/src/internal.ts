@@ -86,6 +86,7 @@ export { ReplicaGroup } from './replicas/replica-group.js';
 export { leaveRunNote, logRunNotes, type RunNote, runOf, silenceRunNote, takeRunNote } from './replicas/run-note.js';
 export { Arena } from './runtime/arena.js';
 export { optionsAt, partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './runtime/call-options.js';
+export { checkedResults, requireCheckResults } from './runtime/checked-results.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export {
   askedBy,

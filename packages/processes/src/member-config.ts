@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { ValueError } from '@coll/core';
-import { optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
+import { optionsOf, quote, requireCheckResults, requireSignal, requireTimeout } from '@coll/core/internal';
 import { memberFromEnvironment } from '@coll/rendezvous';
 import {
   type Environment,
@@ -35,6 +35,8 @@ export interface MemberConfig {
   readonly heartbeatSeconds: number;
   /** Upper bound of this member's tensor memory in bytes; 0 means as much as the machine has. */
   readonly maxBytes: number;
+  /** After how many collectives members compare results; 0 means never. */
+  readonly checkResults: number;
   /** Seconds within which the group must be open; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal | undefined;
@@ -60,7 +62,7 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
   const insecure = options.insecure ?? isInsecureHere;
   const jobKey = options.jobKey ?? jobKeyFromEnvironment(environment);
   const job = options.job ?? environment['COLL_JOB'] ?? '';
-  const { timeoutSeconds = 60 } = options;
+  const { timeoutSeconds = 60, checkResults = 0 } = options;
   demand(
     typeof host === 'string' && host !== '',
     `host must be an address, a host name or an interface, got ${quote(host)}`,
@@ -68,6 +70,7 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
   demand(typeof job === 'string', `job must be a string, got ${quote(job)}`);
   demand(transports.includes(transport), `transport must be one of ${transports.join(', ')}, got ${quote(transport)}`);
   demand(typeof insecure === 'boolean', `insecure must be true or false, got ${quote(insecure)}`);
+  requireCheckResults(checkResults);
   requireTimeout(timeoutSeconds);
   requireSignal(signal);
   if (options.store !== undefined) requireStore(options.store);
@@ -82,6 +85,7 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
     streams: streams === 'auto' ? streams : within('streams', streams, 1, 16),
     heartbeatSeconds: seconds(options.heartbeatSeconds ?? 5),
     maxBytes: within('maxBytes', options.maxBytes ?? 0, 0, Number.MAX_SAFE_INTEGER),
+    checkResults,
     timeoutSeconds: timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : undefined,
     signal,
   };

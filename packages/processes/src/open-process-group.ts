@@ -123,7 +123,7 @@ function rendezvousOf(
 }
 
 /** A member that has all its connections. */
-interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split' | 'finish'> {
+interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'checkResults' | 'split' | 'finish'> {
   /**
    * Stops failure detection, and lets the process exit while it listens. Called once all members
    * have opened the group, or opening has failed.
@@ -138,7 +138,7 @@ async function groupOf(
   algorithm: Algorithm = directAlgorithm(),
 ): Promise<OpenedGroup> {
   const split = splitOf(member, openGroup);
-  const group = new OpenedGroup({ ...connected, algorithm, split });
+  const group = new OpenedGroup({ ...connected, algorithm, checkResults: member.checkResults, split });
   try {
     await awaitAllOpened(connected.group, member, secondsLeft);
     const { rank, size } = member;

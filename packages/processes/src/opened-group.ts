@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import {
+  checkedResults,
   communicatorFor,
   type GroupLog,
   LocalMembers,
@@ -27,6 +28,8 @@ import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'recorded' | 'split'> {
   /** The algorithm of the group's own collective methods. */
   readonly algorithm: Algorithm;
+  /** After how many collectives members compare results; 0 means never. */
+  readonly checkResults: number;
   readonly binding: ReturnType<typeof processBinding>;
   readonly group: NativeProcessGroup;
   /** The memory of all members, if they share it. */
@@ -107,7 +110,8 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   communicator(algorithm: Algorithm): Communicator {
-    if (!this.#options.group.isClosed) return this.#own.communicator(algorithm);
+    const { group, checkResults } = this.#options;
+    if (!group.isClosed) return checkedResults(this.#own.communicator(algorithm), checkResults);
     const details = { rank: this.rank, operation: 'communicator' };
     throw new RuntimeError('ERR_COLL_CLOSED', 'this process group was closed; open a new group', details);
   }

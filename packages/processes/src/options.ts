@@ -81,6 +81,13 @@ export interface OpenProcessGroupOptions {
    */
   readonly algorithm?: Algorithm | undefined;
   /**
+   * After every so many collectives that give all members the same result (all-reduce, broadcast,
+   * all-gather), members compare a 64-bit hash of the latest one. A difference fails the group with
+   * an InternalError that names the first member that differs. Must be the same on all members.
+   * Default: 0, which compares nothing.
+   */
+  readonly checkResults?: number | undefined;
+  /**
    * Called at each step of the opening with the ranks that have not arrived yet. The set shrinks as
    * they arrive.
    */
@@ -104,6 +111,7 @@ export const openProcessGroupOptions = knownOptions<OpenProcessGroupOptions>('op
   heartbeatSeconds: true,
   maxBytes: true,
   algorithm: true,
+  checkResults: true,
   onWait: true,
   signal: true,
 });

@@ -1,10 +1,11 @@
 import { constants } from 'node:buffer';
-import { tensor } from '@coll/core';
+import { type Communicator, type Tensor, tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { expect, it, vi } from 'vitest';
 import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
 import { processBinding } from '../src/process-binding.js';
+import { ProcessCommunicator } from '../src/process-communicator.js';
 import { NativeProcessGroup } from '../src/process-group.js';
 import { resourcesOfThisProcess } from './faults/resources.js';
 
@@ -54,6 +55,24 @@ it.each(['useMessages', 'useSharedMemory'] as const)(
     expect(groups.length).toBeLessThan(2);
   },
 );
+
+it.each(['shared-memory', 'tcp'] as const)('members compare results with checkResults: %s', async (transport) => {
+  const { run } = ProcessCommunicator.prototype;
+  vi.spyOn(ProcessCommunicator.prototype, 'run').mockImplementation(async function (this: Communicator, ...call) {
+    await run.apply(this, call);
+    if (this.localRanks[0] === 1 && call[0].kind === 'broadcast') (call[2][0] as Tensor<'float32'>).data[0] = 7;
+  });
+  const store = new MemoryStore();
+  const same = { store, size: 3, jobKey, transport, checkResults: 3, timeoutSeconds: 120 };
+  const groups = await Promise.all([0, 1, 2].map((rank) => openProcessGroup({ ...same, rank })));
+  const broadcast = () => groups.map((group) => group.broadcast(0, new Float32Array([group.rank])));
+  await Promise.all([...broadcast(), ...broadcast()]);
+  for (const result of await Promise.allSettled(broadcast()))
+    expect(result).toMatchObject({ reason: { name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 1 } });
+  await expect(groups[0]?.barrier()).rejects.toThrow('the result of rank 1 differs from that of ranks 0, 2');
+  vi.restoreAllMocks();
+  await Promise.all(groups.map((group) => group.close()));
+});
 
 it('opening a group throws a CollError if system resources are used up', async () => {
   vi.spyOn(processBinding().processes, 'group').mockImplementationOnce(() => {

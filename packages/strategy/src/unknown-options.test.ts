@@ -36,7 +36,7 @@ const ofWorkers = [
   'jobKey',
   'generation',
   'host',
-].concat(...['insecure', 'transport', 'streams', 'heartbeatSeconds']);
+].concat(...['insecure', 'transport', 'streams', 'heartbeatSeconds', 'checkResults']);
 
 it.each<[owner: string, take: (options: never) => unknown, names: readonly string[]]>([
   ['options of a task', (options) => taskOptions(options), task],
@@ -96,7 +96,11 @@ it.each<[owner: string, take: (options: never) => unknown, names: readonly strin
   ['variable', (options) => two.extended.createVariable(1, options), ofVariable],
   ['variable', (options) => getStrategy().extended.createVariable(1, options), ofVariable],
   ['update', (options) => two.extended.update(variable, () => 1, options), ['args', 'kwargs', 'group']],
-  ['MirroredStrategy', (options) => new MirroredStrategy(options), ['devices', 'crossDeviceOps', 'engine', 'registry']],
+  [
+    'MirroredStrategy',
+    (options) => new MirroredStrategy(options),
+    ['devices', 'crossDeviceOps', 'engine', 'registry', 'checkResults'],
+  ],
   [
     'MultiWorkerMirroredStrategy',
     (options) => new MultiWorkerMirroredStrategy(options),

@@ -240,6 +240,17 @@ describe('crossDeviceOps', () => {
     expect(await strategy.reduce('sum', value, null)).toMatchObject({ data: Float64Array.of(3) });
   });
 
+  it('of the strategy compare their results in threads with checkResults, which ops objects refuse', async () => {
+    await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: ring, checkResults: 1 });
+    const sums = await strategy.run(new URL('./fixtures/asks.mjs', import.meta.url));
+    expect(sums).toEqual(new PerReplica([3, 3]));
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE' };
+    expect(() => new MirroredStrategy({ crossDeviceOps: new RingAllReduce(), checkResults: 1 })).toThrow(
+      expect.objectContaining({ ...refused, message: expect.stringContaining('pass its plug-in, { name, options }') }),
+    );
+    expect(() => new MirroredStrategy({ checkResults: -1 })).toThrow(expect.objectContaining(refused));
+  });
+
   it('are closed with the strategy that created them', async () => {
     const closed: string[] = [];
     class Watched extends RingAllReduce {

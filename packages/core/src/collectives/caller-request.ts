@@ -19,6 +19,7 @@ export const purposes = [
   'count',
   'variable',
   'setup',
+  'results',
 ] as const;
 
 /** A possible purpose of a collective. */
@@ -36,8 +37,8 @@ export interface CallerRequest {
   /**
    * What the collective is for: to join values, reduce sparse ones, measure links, wait for all
    * ranks, split a group, read a dataset, begin a merge call, end a run of replicas or of workers,
-   * count elements along an axis, create, change or read a variable, or exchange settings and
-   * addresses. Default: the collective itself.
+   * count elements along an axis, create, change or read a variable, exchange settings and
+   * addresses, or compare results. Default: the collective itself.
    */
   readonly purpose?: Purpose;
   /** The collective that link measurements are for. Ranks need not agree on it. */
@@ -74,6 +75,8 @@ export function purposeName(purpose: Purpose | undefined): string | undefined {
       return 'value of a variable';
     case 'setup':
       return 'exchange of settings';
+    case 'results':
+      return 'check of results';
     default:
       return undefined;
   }

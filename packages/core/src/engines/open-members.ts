@@ -2,6 +2,7 @@ import { GroupLog } from '../members/group-log.js';
 import { LocalMembers } from '../members/local-members.js';
 import type { Member } from '../members/member.js';
 import { refusedMessages } from '../messages/refused-messages.js';
+import { checkedResults, requireCheckResults } from '../runtime/checked-results.js';
 import type { Engine, EngineRequest, ThreadGroup } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { knownOptions } from '../support/known-options.js';
@@ -34,9 +35,19 @@ export interface JoinThreadGroupOptions {
   readonly rank: number;
   /** The algorithm of the collectives. Must be the same for all members. */
   readonly algorithm: Algorithm;
+  /**
+   * After every so many collectives that give all members the same result (all-reduce, broadcast,
+   * all-gather), members compare a 64-bit hash of the latest one. Must be the same on all members.
+   * Default: 0, which compares nothing.
+   */
+  readonly checkResults?: number | undefined;
 }
 
-const joinThreadGroupOptions = knownOptions<JoinThreadGroupOptions>('joinThreadGroup', { rank: true, algorithm: true });
+const joinThreadGroupOptions = knownOptions<JoinThreadGroupOptions>('joinThreadGroup', {
+  rank: true,
+  algorithm: true,
+  checkResults: true,
+});
 
 /**
  * Opens a group whose members are all in this thread, for example one per device. A collective
@@ -95,7 +106,9 @@ export function joinThreadGroup(group: ThreadGroup, options: JoinThreadGroupOpti
   requireGroup(group);
   const request = optionsOf(options, '{ rank, algorithm }', joinThreadGroupOptions) as JoinThreadGroupOptions;
   const { engine } = resolveEngine(group.engine);
-  const communicator = engine.join(group, request);
+  const { checkResults = 0, ...joining } = request;
+  requireCheckResults(checkResults);
+  const communicator = checkedResults(engine.join(group, joining), checkResults);
   // In Deno, messages between worker threads did not always arrive, for an unknown reason.
   if ('Deno' in globalThis && communicator.group)
     Object.assign(communicator.group, refusedMessages('a group of threads in Deno'));

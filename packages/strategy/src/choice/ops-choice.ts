@@ -29,6 +29,8 @@ export interface OpsChoiceOptions {
   readonly registry: Registry;
   readonly devices: readonly string[];
   readonly engine: EngineRequest;
+  /** After how many collectives replicas compare results. Default: 0, which means never. */
+  readonly checkResults?: number | undefined;
 }
 
 /** The cross-device ops of a strategy, chosen on first use and kept from then on. */
@@ -45,7 +47,7 @@ export class OpsChoice {
   /** The plug-in for replicas in this thread. @throws CollError if none serves the devices */
   readonly here: () => Promise<Resolution>;
   /** Counts the collectives of the ops that this object has opened. */
-  readonly counts = new CountedGroups();
+  readonly counts: CountedGroups;
   readonly #devices: readonly string[];
   readonly #isolated: () => Promise<Resolution>;
   #opened: Promise<CrossDeviceOps> | undefined;
@@ -55,9 +57,10 @@ export class OpsChoice {
    * @throws ValueError for an invalid request of ops or engine; CollError for a name that is not
    * registered, and for an engine that does not work here
    */
-  constructor({ request, registry, devices, engine }: OpsChoiceOptions) {
+  constructor({ request, registry, devices, engine, checkResults }: OpsChoiceOptions) {
     requestedPlugin(request, registry);
     this.#devices = devices;
+    this.counts = new CountedGroups(checkResults);
     this.engine = request instanceof CrossDeviceOps ? ownEngine(engine) : resolveEngine(engine, ourEngines);
     const find = (isolated: boolean) => async () => {
       const [known, situation] = [withFallback(registry), { devices, isolated }];

@@ -1,5 +1,13 @@
 import type { World } from '@coll/core';
-import { bytesText, countText, isReplicaThread, log, secondsText, shareText } from '@coll/core/internal';
+import {
+  bytesText,
+  checkedResults,
+  countText,
+  isReplicaThread,
+  log,
+  secondsText,
+  shareText,
+} from '@coll/core/internal';
 import type { CallOrder } from '@coll/core/plugin';
 
 /** What a strategy consists of, for its line in the log. */
@@ -123,13 +131,19 @@ export class StrategyLog {
 /** The call orders of the groups that ops have made in a world, with the number of local members of each. */
 export class CountedGroups {
   readonly #orders = new Map<CallOrder, number>();
+  readonly #checkResults: number;
+
+  /** `checkResults`: after how many collectives the ranks compare results; 0 means never. */
+  constructor(checkResults = 0) {
+    this.#checkResults = checkResults;
+  }
 
   /** The world, whose groups count from now on. */
   counted<Given extends World>(world: Given): Given {
     const communicator: World['communicator'] = (...args) => {
       const made = world.communicator(...args);
       this.#orders.set(made.group.order, made.localRanks.length);
-      return made;
+      return checkedResults(made, this.#checkResults);
     };
     return { ...world, communicator };
   }

@@ -1,5 +1,5 @@
 import {
-  type CrossDeviceOps,
+  CrossDeviceOps,
   type EngineName,
   type EngineRequest,
   type Explanation,
@@ -9,8 +9,9 @@ import {
   regroup,
   type Structure,
   registry as sharedRegistry,
+  ValueError,
 } from '@coll/core';
-import { knownOptions, optionsOf, requireRegistry } from '@coll/core/internal';
+import { knownOptions, optionsOf, requireCheckResults, requireRegistry } from '@coll/core/internal';
 import type { Machine } from '@coll/native/machine';
 import { mirroredDevices } from '../choice/mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
@@ -45,6 +46,13 @@ export interface MirroredStrategyOptions {
   readonly engine?: EngineRequest;
   /** The registry for names. Default: the registry of this realm. */
   readonly registry?: Registry;
+  /**
+   * After every so many collectives that give all replicas the same result (all-reduce, broadcast,
+   * all-gather), replicas compare a 64-bit hash of the latest one. A difference, such as of damaged
+   * memory, is an InternalError that names the first replica that differs. Refused with an ops
+   * object. Default: 0, which compares nothing.
+   */
+  readonly checkResults?: number;
 }
 
 const mirroredStrategyOptions = knownOptions<MirroredStrategyOptions>('MirroredStrategy', {
@@ -52,6 +60,7 @@ const mirroredStrategyOptions = knownOptions<MirroredStrategyOptions>('MirroredS
   crossDeviceOps: true,
   engine: true,
   registry: true,
+  checkResults: true,
 });
 
 export interface StrategyExplanation extends Explanation {
@@ -90,6 +99,7 @@ export interface StrategyExplanation extends Explanation {
 export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;
   readonly #choice: OpsChoice;
+  readonly #checkResults: number;
   readonly #log = new StrategyLog('MirroredStrategy');
   readonly #threads = new KeptThreads((module) => this.#startThreads(module));
 
@@ -105,11 +115,13 @@ export class MirroredStrategy extends Strategy {
       "new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: 'ring' })",
       mirroredStrategyOptions,
     );
-    const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = given;
+    const { crossDeviceOps, engine = 'auto', registry = sharedRegistry, checkResults = 0 } = given;
     requireRegistry(registry);
+    requireCheckable(checkResults, crossDeviceOps);
+    this.#checkResults = checkResults;
     const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
     const names = mirroredDevices(given.devices, { severalTasks });
-    this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
+    this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine, checkResults });
     this.extended = new DistributedExtended(this, names, () => {
       this.#logOpened();
       return this.#choice.ops();
@@ -179,9 +191,20 @@ export class MirroredStrategy extends Strategy {
   async #startThreads(module: URL): Promise<ReplicaThreads> {
     const { plugin, options, engine } = await this.#choice.isolated();
     const { workerDevices: devices, firstReplica } = this.extended;
-    const setup = { plugin: { name: plugin.name, module: plugin.module, options } };
+    const setup = { plugin: { name: plugin.name, module: plugin.module, options }, checkResults: this.#checkResults };
     const threads = new ReplicaThreads({ engine, devices, firstReplica, setup }, module);
     this.#logUse('threads', plugin.name);
     return threads;
   }
+}
+
+/** @throws ValueError unless `checkResults` is a whole number, 0 or more, and 0 for an ops object */
+function requireCheckable(checkResults: number, ops: MirroredStrategyOptions['crossDeviceOps']): void {
+  requireCheckResults(checkResults);
+  if (checkResults === 0 || !(ops instanceof CrossDeviceOps)) return;
+  const advice = 'pass its plug-in, { name, options } or a registered name instead';
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `checkResults needs ops that the strategy creates, got an ops object: ${advice}`,
+  );
 }

@@ -34,13 +34,13 @@ export interface ReplicaEnvironment extends AsyncDisposable {
  */
 export async function openPluginEnvironment(
   start: ThreadStart,
-  { plugin: named }: PluginSetup,
+  { plugin: named, checkResults }: PluginSetup,
 ): Promise<ReplicaEnvironment> {
   const { replica, devices, group } = start;
   const plugin = await loadPlugin(named);
   const options = named.options as never;
   const { engine } = resolveEngine(group.engine, ourEngines);
-  const counts = new CountedGroups();
+  const counts = new CountedGroups(checkResults);
   const ops = await plugin.create(options, counts.counted(threadWorld(group, replica, devices, engine)));
   const strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: plugin, options }, engine: group.engine });
   const close = async () => {

@@ -8,6 +8,8 @@ import type { EncodedError } from './thread-errors.js';
 /** Replicas of one process, whose collectives are those of a plug-in. */
 export interface PluginSetup {
   readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
+  /** After how many collectives replicas compare results. Default: 0, which means never. */
+  readonly checkResults?: number;
 }
 
 /** Replicas of one worker of a cluster. Plain data that can be posted to a thread. */

@@ -33,6 +33,7 @@ const experimentalOptions = knownOptions<ExperimentalMultiWorkerMirroredStrategy
     transport: true,
     streams: true,
     heartbeatSeconds: true,
+    checkResults: true,
   },
 );
 

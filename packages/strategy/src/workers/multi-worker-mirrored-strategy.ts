@@ -110,6 +110,7 @@ const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiW
   transport: true,
   streams: true,
   heartbeatSeconds: true,
+  checkResults: true,
 });
 
 /** The workers, this worker's links to the other workers, and the ops in use. */
@@ -367,6 +368,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       transport,
       streams,
       heartbeatSeconds,
+      checkResults,
       startupTimeoutSeconds = defaultStartupSeconds,
     } = this.#options;
     // COLL_HOST precedes an address that was found without being asked for.
@@ -379,7 +381,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       }),
       rank: this.#info.idInCluster,
       size: this.#info.workers,
-      transport: { host, insecure, transport, streams, heartbeatSeconds },
+      transport: { host, insecure, transport, streams, heartbeatSeconds, checkResults },
       startupTimeoutSeconds,
       scope,
     };
