@@ -65,7 +65,7 @@ it('a using block closes MultiWorkerMirroredStrategy at its end', async () => {
   await expect(closed.ready()).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
 });
 
-it('only the group of a single worker can be sent to threads', async () => {
+it('only the group of a single worker can be sent to threads, and a given group compares results itself', async () => {
   const module = new URL('file:///nowhere/replica.js');
   const [group] = (await groupsHere(1)) as [ProcessGroup];
   const cluster = new ClusterSpec({ worker: ['127.0.0.1:1'] });
@@ -73,6 +73,7 @@ it('only the group of a single worker can be sent to threads', async () => {
   await using alone = new MultiWorkerMirroredStrategy({ clusterResolver, group, devices: ['cpu:0'] });
   await expect(alone.run(module)).rejects.not.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });
   const [first] = (await groupsHere(2)) as [ProcessGroup];
+  expect(() => workerOf(0, { group: first, checkResults: 1 })).toThrow('pass it to openProcessGroup');
   const refused = { code: 'ERR_COLL_NOT_CLONEABLE', operation: 'run' };
   await expect(workerOf(0, { group: first }).run(module)).rejects.toMatchObject(refused);
 });

@@ -23,6 +23,7 @@ import {
   environment,
   knownOptions,
   quote,
+  requireCheckResults,
   requireKnownOptions,
   requireProcessGroup,
   requireRegistry,
@@ -337,10 +338,10 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   async #openGroup(signal: AbortSignal): Promise<OwnedGroup> {
-    const { group } = this.#options;
+    const { group, checkResults } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
     const isLaunched = this.#resolver instanceof EnvironmentClusterResolver;
-    const byPlugin = isLaunched ? await openGroupByPlugin(this.#info) : undefined;
+    const byPlugin = isLaunched ? await openGroupByPlugin(this.#info, checkResults) : undefined;
     if (byPlugin) {
       this.#pluginConfig = byPlugin.config;
       return { group: byPlugin.group, [Symbol.asyncDispose]: () => byPlugin.group.close() };
@@ -413,9 +414,12 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (message: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${message}`);
   if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
     throw fail(`the argument must be one object, { clusterResolver, communicationOptions }, got ${quote(options)}`);
-  const { clusterResolver, communicationOptions, group, job, startupTimeoutSeconds = null } = options;
+  const { clusterResolver, communicationOptions, group, job, startupTimeoutSeconds = null, checkResults = 0 } = options;
   requireKnownOptions(options, strategyOptions);
   requireProcessGroup(group);
+  requireCheckResults(checkResults);
+  if (group && checkResults > 0)
+    throw fail('checkResults is an option of the group that you passed: pass it to openProcessGroup');
   if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
     throw fail(`clusterResolver must be a ClusterResolver, got ${quote(clusterResolver)}`);
   if (communicationOptions !== undefined && (typeof communicationOptions !== 'object' || communicationOptions === null))

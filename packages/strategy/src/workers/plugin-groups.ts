@@ -1,4 +1,4 @@
-import { type Plugin, type ProcessGroup, registry } from '@coll/core';
+import { type Plugin, type ProcessGroup, registry, ValueError } from '@coll/core';
 import { loadPlugin } from '../strategies/plugin-environment.js';
 import type { WorkerInfo } from './worker-info.js';
 import type { PluginGroupConfig } from './worker-messages.js';
@@ -18,12 +18,21 @@ export function hasGroupPlugin(): boolean {
 /**
  * Opens a group of the workers by the first registered plug-in that connects them, in the order of
  * priority; undefined if none does.
- * @throws the errors of the plug-in
+ * @throws the errors of the plug-in; ValueError (ERR_COLL_REFUSED) if results are to be compared,
+ * which only groups of `openProcessGroup` do
  */
-export async function openGroupByPlugin({ idInCluster, workers }: WorkerInfo): Promise<GroupByPlugin | undefined> {
+export async function openGroupByPlugin(
+  { idInCluster, workers }: WorkerInfo,
+  checkResults = 0,
+): Promise<GroupByPlugin | undefined> {
   for (const plugin of registry.list()) {
     const config = configOf(plugin, idInCluster, workers);
     const group = await plugin.openGroup?.(config);
+    if (group && checkResults > 0) {
+      await group.close();
+      const message = `checkResults is not supported by the plug-in ${plugin.name}, which connects the workers`;
+      throw new ValueError('ERR_COLL_REFUSED', `${message}: omit checkResults, or do not register the plug-in`);
+    }
     if (group) return { group, config };
   }
   return undefined;
