@@ -6,7 +6,15 @@ import {
   type ProcessGroup,
   RuntimeError,
 } from '@coll/core';
-import { availableCores, GroupLog, joinLogOrigin, LocalMembers, Member, messageOf } from '@coll/core/internal';
+import {
+  availableCores,
+  GroupLog,
+  joinLogOrigin,
+  LocalMembers,
+  Member,
+  messageOf,
+  warnOfOpenTraffic,
+} from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import type { Facts } from './mpi-binding.js';
 import { openRank } from './mpi-communicator.js';
@@ -83,6 +91,7 @@ class OpenedGroup extends Member implements OpenedMpiGroup {
     const reason = `${facts.version} chooses the transport`;
     const others = Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
     joinLogOrigin(rank);
+    if (rank === 0) warnOfOpenTraffic('MPI', facts.hosts);
     own.log = new GroupLog(rank, {
       kind: 'MPI processes',
       members: size,

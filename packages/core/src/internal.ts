@@ -121,6 +121,7 @@ export { type KnownOptions, knownOptions, requireKnownOptions } from './support/
 export { isReplicaThread, joinLogOrigin, setLogOrigin } from './support/log-origin.js';
 export { isLogged, type LogLevel, log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';
+export { warnOfOpenTraffic } from './support/open-traffic.js';
 export { availableCores } from './support/operating-system.js';
 export { optionsOf } from './support/options-of.js';
 export { bytesText, countText, secondsText, shareText } from './support/quantities.js';

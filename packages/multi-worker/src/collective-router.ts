@@ -1,4 +1,5 @@
 import { type CrossDeviceOps, type Plugin, type ResolvedOptions, resolveEngine, type World } from '@coll/core';
+import { warnOfOpenTraffic } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import type { CollectiveAllReduceOptions, CollectiveSetting } from './collective-options.js';
@@ -108,6 +109,7 @@ export class CollectiveRouter {
       'info',
       'NCCL executes all-reduces across the GPUs of all workers and concatenates values in their memory; everything else goes through the host',
     );
+    if (group.rank === 0) warnOfOpenTraffic('NCCL', group.hosts);
     const options = { onHost: this.#ringOps(), ...(numPacks === undefined ? {} : { numPacks }) };
     const resolution = world?.resolution ?? resolveEngine(given.engine);
     return plugin.create(options as never, worldOfAll(setting, resolution));
