@@ -2,7 +2,9 @@ import type { Counts, FlightEntry } from './nccl-binding.js';
 import { probe, runtime } from './probe.js';
 
 /**
- * The latest 1024 operations of this process, oldest first; empty without NCCL.
+ * The latest 1024 operations on the GPUs of this process, oldest first; empty without NCCL. They
+ * include copies from and to the memory of GPUs, and when each operation was launched on its GPU. The
+ * flight records, which `coll trace` reads, contain the collectives only, but outlive the process.
  *
  * @example
  * ```ts

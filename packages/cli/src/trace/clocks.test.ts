@@ -14,7 +14,7 @@ function rankOn(host: string, rank: number, { ahead, calls }: { ahead: number; c
   return { ...record, host, alive: 60e6 + ahead, aliveWall: 1e12 + 60_000 };
 }
 
-const all = (begun: number, ended: number) => ({ begun, ended, waited: 5 });
+const all = (begun: number, ended: number) => ({ begun, ended, bytes: 65_536 });
 
 describe('the clocks of two hosts', () => {
   it('are compared by the calls of all ranks, with the error that remains', () => {
@@ -27,16 +27,14 @@ describe('the clocks of two hosts', () => {
     expect(Math.abs(offset + ahead)).toBeLessThanOrEqual(error);
   });
 
-  it('are compared although times of calls may be those of the tick before', () => {
-    const coarse = { ...all(8000, 8000), waited: 0 };
-    const a = rankOn('a', 0, { ahead: 0, calls: [coarse] });
-    const b = rankOn('b', 1, { ahead: 0, calls: [{ ...coarse, ...all(4000, 4000), waited: 0 }] });
-    // Both limits are wrong by up to a tick.
-    expect(alignClocks([a, b]).get('b')).toEqual({ host: 'b', offset: 4000, error: 10_000 });
-    const large = (call: Partial<Call>) => ({ ...call, bytes: 65_536 });
-    const c = rankOn('a', 0, { ahead: 0, calls: [coarse, large(all(9000, 9300))] });
-    const d = rankOn('b', 1, { ahead: 0, calls: [coarse, large(all(9100, 9310))] });
-    expect(alignClocks([c, d]).get('b')).toMatchObject({ error: 255 });
+  it('are compared by small calls, whose times may be wrong by a tick', () => {
+    const small = (time: number) => ({ begun: time, ended: time, bytes: 4 });
+    const a = rankOn('a', 0, { ahead: 0, calls: [small(8000)] });
+    const b = rankOn('b', 1, { ahead: 0, calls: [small(4000)] });
+    expect(alignClocks([a, b]).get('b')).toEqual({ host: 'b', offset: 4000, error: 20_000 });
+    const c = rankOn('a', 0, { ahead: 0, calls: [small(8000), all(9000, 9300)] });
+    const d = rankOn('b', 1, { ahead: 0, calls: [small(8000), all(9100, 9310)] });
+    expect(alignClocks([c, d]).get('b')).toEqual({ host: 'b', offset: -55, error: 255 });
   });
 
   it('are compared by their wall clocks if they have no call in common', () => {

@@ -70,11 +70,12 @@ function spansOf(records: readonly ThreadRecord[]): ReadonlyMap<string, Span> {
     for (const call of calls) {
       if (!limits(call)) continue;
       const key = `${call.number} ${call.part.group}`;
-      const ended = isExact(call) ? call.ended : call.ended + longestTick;
+      const error = isExact(call) ? 0 : longestTick;
+      const [begun, ended] = [call.begun - error, call.ended + error];
       const span = spans.get(key);
-      if (!span) spans.set(key, { lastBegun: call.begun, firstEnded: ended });
+      if (!span) spans.set(key, { lastBegun: begun, firstEnded: ended });
       else {
-        span.lastBegun = Math.max(span.lastBegun, call.begun);
+        span.lastBegun = Math.max(span.lastBegun, begun);
         span.firstEnded = Math.min(span.firstEnded, ended);
       }
     }
@@ -92,9 +93,12 @@ function limits(call: Call): boolean {
 /** The longest tick of Linux, at 100 Hz, in microseconds. */
 const longestTick = 10_000;
 
-/** Whether the times of a call are exact, and not those of the system's tick before. */
-function isExact({ part, waited, bytes }: Call): boolean {
-  return part.engine !== 'native' || waited > 0 || bytes >= exactBytes;
+/**
+ * Whether a call had begun and not ended at its times. Of small calls, native code records the tick
+ * before their end, and that they begin to wait only after they have sent their data.
+ */
+function isExact({ part, bytes }: Call): boolean {
+  return part.engine !== 'native' || bytes >= exactBytes;
 }
 
 /** Microseconds since 1970 at the time 0 of a host's clock. */
