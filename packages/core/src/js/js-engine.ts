@@ -35,7 +35,7 @@ export class JsCommunicator extends FoldingCommunicator<ArrayLocation> {
 }
 
 /**
- * The engine in plain JavaScript, which works everywhere.
+ * The engine in plain JavaScript, which works everywhere but on pages whose content security policy forbids `unsafe-eval`.
  *
  * @example
  * ```ts
@@ -50,8 +50,24 @@ export class JsCommunicator extends FoldingCommunicator<ArrayLocation> {
  */
 export const jsEngine: Engine = {
   name: 'js',
-  probe: () => ({ available: true }),
+  probe: () =>
+    evaluates()
+      ? { available: true }
+      : {
+          available: false,
+          reason:
+            "the content security policy of this page forbids generated code: allow 'unsafe-eval' in script-src, or WebAssembly",
+        },
   communicator: (size, algorithm) => new JsCommunicator(size, algorithm),
   createGroup: (options) => createThreadGroup(options),
   join: (group, request) => new ThreadCommunicator(group, request),
 };
+
+/** Whether the platform may make functions from text, as the loops over elements are made. */
+function evaluates(): boolean {
+  try {
+    return new Function('return true')() as boolean;
+  } catch {
+    return false;
+  }
+}

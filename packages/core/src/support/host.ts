@@ -6,6 +6,8 @@
 export interface Host<Loading = unknown> {
   /** Whether a bundler has joined the program and this library. */
   isBundled(): boolean;
+  /** Whether the values of `createContext` follow code behind an `await`. */
+  readonly followsPromises: boolean;
   /** Creates a value that follows running code into its asynchronous calls. */
   createContext<T>(): HostContext<T>;
   /** Calls back once all promise callbacks that are due have run. */

@@ -12,6 +12,7 @@ import { deadlineOf } from '../runtime/run-options.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { SpinLimit } from './spin-limit.js';
+import { woken } from './woken.js';
 
 /**
  * Synchronizes ranks by counts in shared memory. Each rank's count is one Int32 on a cache line of
@@ -125,8 +126,7 @@ export class SharedBarrier {
       try {
         if (this.#countMissing(count) === 0) return;
         this.#check(count, wait);
-        const woken = Atomics.waitAsync(this.#words, this.#gate, seen, sliceOf(wait));
-        if (woken.async) await woken.value;
+        await woken(this.#words, this.#gate, seen, sliceOf(wait));
       } finally {
         this.#sleep(missing, -1);
       }

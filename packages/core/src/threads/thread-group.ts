@@ -67,8 +67,8 @@ function requireSharedMemory(): void {
   const headers = 'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp';
   throw new CollError(
     'ERR_COLL_NO_ENGINE',
-    `a group of threads needs a SharedArrayBuffer, which this page does not have: serve it with the headers ${headers}, ` +
-      'or keep all ranks in one thread, where the js engine works without shared memory',
+    `a group of threads needs a SharedArrayBuffer, which this page does not have: serve it with the headers ${headers} ` +
+      '(the guide "Train in a page" shows how), or keep all ranks in one thread, where the js engine works without shared memory',
   );
 }
 

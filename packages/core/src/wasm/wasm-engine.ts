@@ -54,5 +54,16 @@ function reasonAgainst(): string | undefined {
   if (typeof SharedArrayBuffer === 'undefined')
     return 'SharedArrayBuffer is not available; browsers provide it only on pages that are cross-origin isolated';
   if (!platform.validate(kernelBytes())) return 'WebAssembly lacks SIMD or shared memory in this environment';
+  if (!compiles(platform))
+    return "the content security policy of this page forbids WebAssembly: allow 'wasm-unsafe-eval' in script-src";
   return undefined;
+}
+
+/** Whether the platform may compile a module, here the smallest one. */
+function compiles({ Module }: NonNullable<ReturnType<typeof webAssembly>>): boolean {
+  try {
+    return new Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)) !== undefined;
+  } catch {
+    return false;
+  }
 }
