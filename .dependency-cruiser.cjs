@@ -35,6 +35,7 @@ const sharedByTests = [
   'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/workers/open-worker-group',
   'packages/strategy/test/memory-folder',
+  'packages/strategy/test/page-server',
   'packages/strategy/test/together',
   'packages/strategy/test/workers-here',
 ];
@@ -77,6 +78,7 @@ const roomsFromTop = {
     'data',
     'cluster',
     'host.ts',
+    'page',
     'node',
   ],
 };
@@ -171,6 +173,16 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/(tfjs|jax-js)/src/[^/]+$', pathNot: tests },
       to: { path: '^packages/(tfjs|jax-js)/src/node/' },
+    },
+    {
+      name: 'pages-without-node',
+      comment: 'packages/strategy/src/page is the host for pages, which has nothing of Node.js but types',
+      severity: 'error',
+      from: { path: '^packages/strategy/src/page/', pathNot: tests },
+      to: {
+        path: ['^packages/strategy/src/node/', '^native/', '^packages/rendezvous/'],
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'native-in-one-place',

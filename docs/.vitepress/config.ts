@@ -50,6 +50,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           variables: 'Variables',
           'checkpoints-and-restarts': 'Checkpoints and restarts',
           groups: 'Groups without a strategy',
+          pages: 'Train in a page',
           bundlers: 'Bundlers',
         }),
       },

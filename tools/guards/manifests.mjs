@@ -37,15 +37,18 @@ const source = '@coll/source';
 
 /**
  * The files of an entry. Only if all packages have the same conditions, a program or bundle gets the same copy of every
- * package.
+ * package. An entry may have a version for pages, `page-NAME.ts`, which uses the same copies as other platforms.
  */
-function entryOf(target) {
+function entryOf(folder, target) {
   if (typeof target === 'string') return target;
   const name = target[source].replace(/^\.\/src\/(.*)\.ts$/, '$1');
   return {
     [source]: `./src/${name}.ts`,
     types: `./types/${name}.d.ts`,
     node: `./dist/${name}.js`,
+    ...(existsSync(path.join(root, folder, `src/page-${name}.ts`))
+      ? { browser: `./dist/modules/page-${name}.js` }
+      : {}),
     default: `./dist/modules/${name}.js`,
   };
 }
@@ -70,7 +73,9 @@ function manifestOf(folder) {
   } = JSON.parse(read(`${folder}/package.json`));
   const home = { homepage: addressOf(folder), repository: { ...repository, directory: folder }, keywords };
   if (rest.exports) {
-    rest.exports = Object.fromEntries(Object.entries(rest.exports).map(([name, target]) => [name, entryOf(target)]));
+    rest.exports = Object.fromEntries(
+      Object.entries(rest.exports).map(([name, target]) => [name, entryOf(folder, target)]),
+    );
     rest.sideEffects = effectsOf(rest.sideEffects);
   }
   return `${JSON.stringify({ name, version, description, license, ...home, ...rest }, null, 2)}\n`;

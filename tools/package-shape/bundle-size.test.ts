@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Bundle, bundle, measuredPrograms } from './bundle-size.ts';
+import { type Bundle, bundle, measuredPrograms, pagePrograms } from './bundle-size.ts';
 import { UserProject } from './user-project.ts';
 
-type Budgets = Record<keyof typeof measuredPrograms, { readonly bytes?: number; readonly gzip?: number }>;
+interface Budget {
+  readonly bytes?: number;
+  readonly gzip?: number;
+  readonly gzipWithCore?: number;
+}
+
+type Budgets = Record<keyof (typeof measuredPrograms & typeof pagePrograms), Budget>;
 
 const budgets: Budgets = JSON.parse(readFileSync(new URL('bundle-budgets.json', import.meta.url), 'utf8'));
 const names = ['core', 'direct', 'hierarchical-copy', 'multi-worker', 'reduction-to-one', 'ring'];
@@ -37,7 +43,7 @@ console.log(both.join(' '), CollError === other.CollError);
 describe('bundles of the published packages', () => {
   let project: UserProject;
   beforeAll(() => {
-    project = new UserProject(names);
+    project = new UserProject([...names, 'native', 'processes', 'rendezvous', 'strategy']);
     return () => project.remove();
   });
   const bundled = (program: string, platform: (typeof platforms)[number]): Promise<Bundle> =>
@@ -53,6 +59,20 @@ describe('bundles of the published packages', () => {
       expect(browser.gzip, `compressed bytes of ${name}`).toBeLessThanOrEqual(gzip);
     }
     console.table(rows);
+  });
+
+  it('of strategies in pages are no larger than their budgets', async () => {
+    const sizes = [];
+    for (const [name, program] of Object.entries(pagePrograms)) {
+      const { code, gzip: whole } = await bundled(program, 'browser');
+      const { gzip: own } = await bundle(program, project.folder, 'browser', ['@coll/core', '@coll/core/*']);
+      sizes.push({ name, gzip: own, 'with @coll/core': whole });
+      expect(code).not.toMatch(/(from|import\()\s*["']node:/);
+      const { gzip = 0, gzipWithCore = 0 } = budgets[name as keyof Budgets];
+      expect(own, `compressed bytes of ${name}`).toBeLessThanOrEqual(gzip);
+      expect(whole, `compressed bytes of ${name}, with core`).toBeLessThanOrEqual(gzipWithCore);
+    }
+    console.table(sizes);
   });
 
   it.each(platforms)('for %s that reduce print the sums', async (platform) => {

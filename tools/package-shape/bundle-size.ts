@@ -21,6 +21,19 @@ await communicator.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
 console.log(buffers[0].data.join(' '));
 `;
 
+const strategyOnly = `
+import { MirroredStrategy } from '@coll/strategy';
+
+await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+await strategy.run(new URL('./replica.js', import.meta.url));
+`;
+
+/** The programs of a page with replicas in workers, whose sizes for browsers have a budget. */
+export const pagePrograms = {
+  page: strategyOnly,
+  replica: "import '@coll/strategy/replica-thread'; export default (replica) => replica.allReduceSync('sum', 1);",
+};
+
 /** The programs whose sizes have a budget: a value, and one all-reduce by each engine for browsers. */
 export const measuredPrograms = {
   enum: "import { ReduceOp } from '@coll/core'; console.log(ReduceOp.SUM);",
@@ -29,8 +42,14 @@ export const measuredPrograms = {
 };
 
 /** Bundles a program for browsers or Node.js, with the packages that are installed in a folder. */
-export async function bundle(program: string, folder: string, platform: 'browser' | 'node'): Promise<Bundle> {
-  const options: BuildOptions = { external: platform === 'browser' ? ['node:*'] : [], platform, format: 'esm' };
+export async function bundle(
+  program: string,
+  folder: string,
+  platform: 'browser' | 'node',
+  external: readonly string[] = [],
+): Promise<Bundle> {
+  const builtIn = platform === 'browser' ? ['node:*'] : [];
+  const options: BuildOptions = { external: [...builtIn, ...external], platform, format: 'esm' };
   const { outputFiles, metafile } = await build({
     ...options,
     stdin: { contents: program, resolveDir: folder, loader: 'js' },

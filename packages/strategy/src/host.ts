@@ -6,6 +6,7 @@ import { nodeHost } from './node/node-host.js';
 
 export { availableCores, findMachine } from '@coll/native/machine';
 export { openRecord } from '@coll/native/record';
+export { hasStallReader, stallSecondsFrom } from '@coll/rendezvous/internal';
 
 /** The host of strategies: Node.js. The entry `replica-thread` lies beside this module, or beside what it is built into. */
 export const host: Host<Loading> = nodeHost(import.meta.url);

@@ -11,6 +11,7 @@ import { NodeOwnThread } from './own-thread.js';
 export function nodeHost(beside: string): Host<Loading> {
   return {
     isBundled: () => threadEntry(beside) === undefined,
+    followsPromises: true,
     createContext: () => new AsyncLocalStorage(),
     afterPromises: (callback) => process.nextTick(callback),
     nextTurn: (callback) => void setImmediate(callback),

@@ -157,6 +157,8 @@ export function requireCrossReplica(strategy: FrameStrategy, method: string): vo
 export function requireReplica(replica: FrameReplica, method: string): void {
   const frame = currentFrame();
   if (frame?.replica === replica) return;
+  // A replica that has awaited, in the thread of a page.
+  if (!frame && !host.followsPromises) return;
   if (frame && frame.strategy !== replica.strategy) throw mixing(replica.strategy, method, frame.strategy);
   const here = frame?.replica?.replicaIdInSyncGroup;
   const message =

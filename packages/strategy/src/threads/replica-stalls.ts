@@ -1,6 +1,5 @@
 import { log, recorder, StallReporter, stallText, type WaitingRanks } from '@coll/core/internal';
-import { hasStallReader, stallSecondsFrom } from '@coll/rendezvous/internal';
-import { host } from '../host.js';
+import { hasStallReader, host, stallSecondsFrom } from '../host.js';
 
 export interface ReplicaStallsOptions {
   /** Number of the first replica of this process. */

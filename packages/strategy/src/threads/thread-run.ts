@@ -20,6 +20,9 @@ const consequenceMillis = 500;
 // The same for an exception that ends the program of another worker, whose threads leave before.
 const departureMillis = 2000;
 
+// As a group of threads says it on hosts that watch threads.
+const lostText = 'was lost: its thread ended before it closed the group';
+
 /** The replicas of one run in threads. */
 export interface RunningReplicas {
   readonly group: ThreadGroup;
@@ -50,6 +53,7 @@ export class ThreadRun {
   /** The replicas that were asked to leave, although others wait for them. */
   readonly #leaving = new Set<number>();
   readonly #hasReported = new Set<number>();
+  readonly #exited = new Set<number>();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
@@ -81,7 +85,12 @@ export class ThreadRun {
   }
 
   exit(replica: number, code: number, error: unknown): void {
-    if (this.#hasReported.has(replica) || (this.#done.has(replica) && error === undefined)) return;
+    this.#exited.add(replica);
+    if (this.#hasReported.has(replica)) return;
+    if (this.#done.has(replica) && error === undefined) {
+      this.askToLeave();
+      return;
+    }
     const id = this.#idOf(replica);
     const message = `replica ${id}: its thread ended with exit code ${code} before it returned`;
     this.#hearError(
@@ -111,7 +120,9 @@ export class ThreadRun {
     const { group, hasOthers, tell } = this.#replicas;
     if (hasOthers || this.#done.size === 0 || this.#done.size === group.size) return;
     for (const replica of waitingRanks(group)?.missing ?? []) {
-      if (!this.#done.has(replica) || this.#leaving.has(replica)) continue;
+      // Not every host tells the group that a thread has ended.
+      if (this.#exited.has(replica)) failThreadGroup(group, replica, lostText, 'lost');
+      if (!this.#done.has(replica) || this.#leaving.has(replica) || this.#exited.has(replica)) continue;
       this.#leaving.add(replica);
       tell(replica, { type: 'leave' }, 'a request to leave');
     }

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { build } from 'esbuild';
+import { type Browser, chromium } from 'playwright-core';
+
+const executablePath = '/usr/bin/chromium';
+const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
+const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet];
+
+/** Whether this machine has Chromium. */
+export const hasChromium = existsSync(executablePath);
+
+export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath, args });
+
+/** The headers that make a page cross-origin isolated. */
+export const isolation = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+
+/** Serves a page and its scripts on loopback. */
+export class PageServer implements AsyncDisposable {
+  readonly address: string;
+  readonly #server: Server;
+
+  /** Bundles programs for browsers, from the built packages, and serves them beside a page that loads the first one. */
+  static async open(entryPoints: readonly string[], headers: Readonly<Record<string, string>> = isolation) {
+    const { outputFiles } = await build({
+      entryPoints: [...entryPoints],
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2022',
+      write: false,
+      outdir: '/',
+      logLevel: 'error',
+    });
+    const files = new Map(outputFiles.map(({ path, contents }) => [path, contents]));
+    const script = `<script type="module" src="${outputFiles[0]?.path}"></script>`;
+    const page = `<!doctype html><title>page</title><link rel="icon" href="data:,">${script}`;
+    const server = createServer(({ url = '/' }, response) => {
+      const body = url === '/' ? page : files.get(url);
+      const type = url === '/' ? 'text/html' : 'text/javascript';
+      response.writeHead(body === undefined ? 404 : 200, { ...headers, 'Content-Type': `${type}; charset=utf-8` });
+      response.end(body ?? '');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new PageServer(server);
+  }
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
