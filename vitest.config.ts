@@ -99,6 +99,7 @@ export default defineConfig({
       test: { ...test, exclude: [...never, ...(test?.exclude ?? [])] },
     })),
     pool: 'forks',
+    setupFiles: process.env['COLL_PROPERTY_MILLIS'] ? [path.join(root, 'tools/tests/long-properties.ts')] : [],
     // Tests of the calibration measure this machine, no others.
     // Records of tests that end badly stay out of the way of others.
     env: { COLL_THRESHOLDS: 'default', COLL_RECORD_DIR: path.join(tmpdir(), `coll-test-records-${userInfo().uid}`) },
