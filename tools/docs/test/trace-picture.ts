@@ -10,10 +10,8 @@ import { type Browser, chromium, type Locator, type Page } from 'playwright-core
 const root = path.resolve(import.meta.dirname, '../../..');
 const launcher = path.join(root, 'packages/cli/dist/main.js');
 const program = path.join(import.meta.dirname, 'fixtures/uneven-rank.mjs');
-const speedscope = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('speedscope/package.json')),
-  'dist/release',
-);
+const require = createRequire(import.meta.url);
+const speedscope = path.join(path.dirname(require.resolve('speedscope/package.json')), 'dist/release');
 
 export const browserPath = '/usr/bin/chromium';
 /** The picture of the guide. */
