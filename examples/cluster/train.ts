@@ -5,7 +5,6 @@ import * as tf from '@tensorflow/tfjs';
 
 await using strategy = new MultiWorkerMirroredStrategy({
   clusterResolver: process.env['SLURM_STEP_ID'] ? new SlurmClusterResolver() : undefined,
-  insecure: true, // data between hosts is not encrypted: use a private network
   communicationOptions: { timeoutSeconds: 120 }, // fail instead of waiting forever for a lost worker
 });
 const { workers, worker } = await strategy.explain();

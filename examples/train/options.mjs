@@ -20,7 +20,7 @@ const options = {
   samples: { value: 8192, does: 'training digits', takes: numberFrom(1) },
   seed: { value: 1, does: 'decides digits and initial weights', takes: numberFrom(0) },
   json: { value: false, does: 'prints the results as one line of JSON' },
-  insecure: { value: false, does: 'workers may be on different hosts, although what they send is not encrypted' },
+  insecure: { value: false, does: 'workers on different hosts send everything unencrypted' },
 };
 
 /** A command line that cannot be followed; the message says why. */

@@ -4,7 +4,7 @@
 #   npm run build && sh examples/train/two-hosts.sh --epochs 2
 set -eu
 
-train="node $(dirname "$0")/../../node_modules/tsx/dist/cli.mjs $(dirname "$0")/main.ts --replicas 1 --insecure"
+train="node $(dirname "$0")/../../node_modules/tsx/dist/cli.mjs $(dirname "$0")/main.ts --replicas 1"
 COLL_JOB_KEY=$(head -c 24 /dev/urandom | base64)
 export COLL_JOB_KEY
 

@@ -5,6 +5,7 @@ import { decodeRefusal, encodeHello, encodeProof, lengths, type Refusal, secretO
 import type { Connection, ListenerOptions } from './listener.js';
 import type { MemberConfig } from './member-config.js';
 import type { Address } from './peer-info.js';
+import { sealOf } from './sealing.js';
 
 /** The member to connect to, and the channel. */
 export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret' | 'sockets'> {
@@ -55,7 +56,8 @@ async function attend({ member, secret, sockets, rank, channel, signal }: Connec
     requireNone(decodeRefusal(welcome), member, rank, address);
     const shared = secretOfWelcome(key, [hello, challenge, proof], welcome);
     if (!shared) throw unproven(member, rank, address);
-    return { rank, channel, socket: stream.handOver((descriptor) => sockets.take(descriptor)), secret: shared };
+    const seal = sealOf(key, [hello, challenge, proof, welcome]);
+    return { rank, channel, socket: stream.handOver((descriptor) => sockets.take(descriptor)), secret: shared, seal };
   } finally {
     signal.removeEventListener('abort', end);
     stream.drop();

@@ -15,7 +15,8 @@ it('the timeout error of connections includes why a member could not be reached'
   const { port } = deaf.address() as AddressInfo;
   const member = memberOf({ rank: 1, size: 2, jobKey: randomBytes(16).toString('hex'), timeoutSeconds: 0.3 });
   const rendezvous = new StoreRendezvous(new MemoryStore(), { rank: 1, size: 2, timeoutSeconds: 0.3 });
-  const peers = [{ addresses: [{ host: '127.0.0.1', port }] }];
+  const place = { insecure: false, encrypt: 'between-hosts', hostName: 'a', bootId: 'b' };
+  const peers = [0, 1].map(() => ({ ...place, addresses: [{ host: '127.0.0.1', port }] }));
   const common = { member, rendezvous, peers, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
   const mesh = { ...common, sockets: new Sockets({} as ProcessBinding), listener: undefined };
   await expect(connectAll(mesh as never, [0])).rejects.toMatchObject({

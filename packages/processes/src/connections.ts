@@ -3,10 +3,11 @@ import { DeadlineExceededError } from '@coll/core';
 import { afterSeconds } from '@coll/core/internal';
 import type { StoreRendezvous } from '@coll/rendezvous';
 import { connect } from './connect.js';
-import { controlChannel } from './hello.js';
+import { controlChannel, sealedControlChannel } from './hello.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
 import type { MemberConfig } from './member-config.js';
 import type { PeerInfo } from './peer-info.js';
+import { isSealedBetween } from './sealing.js';
 
 /** The members to connect, and the time limit. */
 export interface Mesh extends ListenerOptions {
@@ -43,7 +44,8 @@ export async function connectAll(mesh: Mesh, wanted: readonly number[]): Promise
   const made = await Promise.allSettled(
     wanted.map(async (rank) => {
       try {
-        const connection = await connectOne(mesh, { rank, channel: controlChannel }, signal, onMissed);
+        const channel = isSealedBetween(mesh.peers, member.rank, rank) ? sealedControlChannel : controlChannel;
+        const connection = await connectOne(mesh, { rank, channel }, signal, onMissed);
         waiting.delete(rank);
         return connection;
       } catch (error) {

@@ -3,6 +3,7 @@ import { RuntimeError } from '@coll/core';
 import { isSameHost } from './host.js';
 import type { MemberConfig } from './member-config.js';
 import { hostOf, nonceBytes, type PeerInfo } from './peer-info.js';
+import { isSealedBetween } from './sealing.js';
 import type { Sockets } from './sockets.js';
 import { streamsTo } from './streams.js';
 import { ticketsOf } from './tickets.js';
@@ -25,6 +26,8 @@ export interface DataConnections {
   readonly ports: readonly number[];
   /** For each rank the tickets of all connections with it; none for ranks that share memory. */
   readonly tickets: readonly Uint8Array[];
+  /** For each rank, whether the connections with it are sealed. */
+  readonly sealed: readonly boolean[];
   /** Milliseconds within which the connections with a rank must be made; 0 means no limit. */
   readonly connectMillis: number;
 }
@@ -54,15 +57,17 @@ export function dataConnections(
 ): DataConnections {
   const nonces = peers.map(({ nonce }) => Buffer.from(nonce, 'base64'));
   const own = hostOf(peers[member.rank] as PeerInfo);
+  const sealed = peers.map((_, rank) => rank !== member.rank && isSealedBetween(peers, member.rank, rank));
   const ticketsWith = (rank: number) => {
     const streams = streamsTo(member, isSameHost(own, hostOf(peers[rank] as PeerInfo)));
-    return ticketsOf(member, [member.rank, rank], nonces, streams);
+    return ticketsOf(member, [member.rank, rank], nonces, streams, sealed[rank] as boolean);
   };
   return {
     listener,
     hosts: peers.map(({ addresses }) => addresses[0]?.host as string),
     ports: peers.map(({ dataPort }) => dataPort),
     tickets: peers.map((_, rank) => (far.includes(rank) ? ticketsWith(rank) : new Uint8Array())),
+    sealed,
     connectMillis: Math.min(Math.ceil((member.timeoutSeconds ?? 0) * 1000), 2 ** 31 - 1),
   };
 }

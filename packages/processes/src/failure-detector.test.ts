@@ -13,7 +13,7 @@ import { type Address, type PeerInfo, peerInfoOf, readPeerInfo } from './peer-in
 import { processBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
-const data = { port: 4712, nonce: Buffer.alloc(32) };
+const data = { port: 4712, nonce: Buffer.alloc(32), cipher: 'TLS_AES_128_GCM_SHA256' };
 
 const jobKey = randomBytes(16).toString('hex');
 const host = '127.0.0.1';

@@ -17,6 +17,7 @@ const info = readPeerInfo(
   peerInfoOf(memberAt(0), { name: 'a', bootId: 'b' }, [{ host: '127.0.0.1', port: 1 }], 'sealed', {
     port: 2,
     nonce: Buffer.alloc(32),
+    cipher: 'TLS_AES_128_GCM_SHA256',
   }),
   0,
 );
@@ -51,6 +52,7 @@ it('the line of a group names its hosts and transports; parts of a group log at 
       { rank: 1, transport: 'shared-memory', reason: '' },
       { rank: 2, transport: 'tcp', reason: '' },
     ],
+    encryption: 'TLS_AES_128_GCM_SHA256',
     simd: 'avx2',
     algorithm: directAlgorithm(),
     local: { number: 0, ranks: 2, cores: 3 },
@@ -59,6 +61,6 @@ it('the line of a group names its hosts and transports; parts of a group log at 
   logOpened({ ...group, isPart: true });
   expect(lines.map(({ level }) => level)).toEqual(['info', 'debug']);
   expect(lines[0]?.message).toBe(
-    'group opened: 3 processes on a (2), b (1); shared memory and tcp; engine native with avx2; algorithm direct; 1.5 cores per member',
+    'group opened: 3 processes on a (2), b (1); shared memory and tcp, encrypted by TLS_AES_128_GCM_SHA256; engine native with avx2; algorithm direct; 1.5 cores per member',
   );
 });

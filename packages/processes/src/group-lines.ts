@@ -1,8 +1,9 @@
 import type { Algorithm, Link } from '@coll/core';
 import { GroupLog, log, rankList } from '@coll/core/internal';
+import { isSameHost } from './host.js';
 import type { LocalRank } from './local-rank.js';
 import type { MemberConfig } from './member-config.js';
-import type { Address, PeerInfo } from './peer-info.js';
+import { type Address, hostOf, type PeerInfo } from './peer-info.js';
 
 /** Logs where a member accepts connections. `dataPort`: 0 if it never uses TCP for data. */
 export function logListening({ rank }: MemberConfig, { host, port }: Address, dataPort: number): void {
@@ -22,11 +23,28 @@ export function logRuntimes({ rank }: MemberConfig, peers: readonly PeerInfo[]):
   log(rank === 0 ? 'warn' : 'debug', message, { rank, event: 'runtimes differ', data: { ranksByRuntime: ranksBy } });
 }
 
+/**
+ * Warns of `insecure: true`: what it gives up if members are on several hosts, or that a group on one
+ * host does not need it.
+ */
+export function logInsecure({ rank, insecure, insecureBy }: MemberConfig, peers: readonly PeerInfo[]): void {
+  if (!insecure) return;
+  const first = hostOf(peers[0] as PeerInfo);
+  const isApart = peers.some((peer) => !isSameHost(first, hostOf(peer)));
+  const how = insecureBy === 'COLL_INSECURE' ? 'COLL_INSECURE=1' : 'insecure: true';
+  const message = isApart
+    ? `${how}: the data between hosts is neither encrypted nor signed, so whoever can reach its packets can read and change it; without ${how}, it is encrypted`
+    : `${how} has no effect on a group whose members are all on one host; leave it out`;
+  log(rank === 0 ? 'warn' : 'debug', message, { rank, event: 'insecure', data: { isApart } });
+}
+
 /** An open group, from the view of one member. */
 export interface GroupOfLines {
   readonly rank: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
+  /** The TLS suites of the encrypted connections; undefined if none is encrypted. */
+  readonly encryption: string | undefined;
   readonly simd: string;
   readonly algorithm: Algorithm;
   readonly local: LocalRank;
@@ -35,12 +53,12 @@ export interface GroupOfLines {
 }
 
 /** Logs that a group has opened. Groups made by `split` log at level debug, because programs may make many. */
-export function logOpened({ rank, hosts, links, simd, algorithm, local, isPart }: GroupOfLines): GroupLog {
+export function logOpened({ rank, hosts, links, encryption, simd, algorithm, local, isPart }: GroupOfLines): GroupLog {
   const facts = {
     kind: 'processes',
     members: hosts.length,
     hosts,
-    transport: transportOf(links),
+    transport: transportOf(links, encryption),
     engine: 'native',
     simd,
     algorithm: algorithm.name,
@@ -49,7 +67,8 @@ export function logOpened({ rank, hosts, links, simd, algorithm, local, isPart }
   return isPart ? new GroupLog(rank, facts, 'debug') : new GroupLog(rank, facts);
 }
 
-function transportOf(links: readonly Link[]): string {
-  const names = new Set(links.map(({ transport }) => (transport === 'tcp' ? 'tcp' : 'shared memory')));
+function transportOf(links: readonly Link[], encryption: string | undefined): string {
+  const tcp = encryption === undefined ? 'tcp' : `tcp, encrypted by ${encryption}`;
+  const names = new Set(links.map(({ transport }) => (transport === 'tcp' ? tcp : 'shared memory')));
   return names.size === 0 ? 'no links' : [...names].sort().join(' and ');
 }

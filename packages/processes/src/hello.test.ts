@@ -15,6 +15,8 @@ import {
   type Refusal,
   refusalOf,
   refusals,
+  sealedControlChannel,
+  sealedMessageChannel,
   secretBytes,
   secretOfProof,
   secretOfWelcome,
@@ -113,10 +115,13 @@ describe('a parsed first message of a handshake', () => {
     expect(said).toEqual({ version: groupVersion, channel: watchChannel, from: 4, to: 2, size: 5, generation: 7, job });
   });
 
-  it.each([controlChannel, watchChannel, messageChannel])('is accepted for channel %i', (channel) => {
-    expect(refusalOf({ ...said, channel }, member)).toBeUndefined();
-    expect(refusalOf({ ...said, channel, from: 3 }, member)).toBeUndefined();
-  });
+  it.each([controlChannel, sealedControlChannel, watchChannel, messageChannel, sealedMessageChannel])(
+    'is accepted for channel %i',
+    (channel) => {
+      expect(refusalOf({ ...said, channel }, member)).toBeUndefined();
+      expect(refusalOf({ ...said, channel, from: 3 }, member)).toBeUndefined();
+    },
+  );
 
   it.each<[string, Partial<Hello>, Refusal]>([
     ['another version', { version: 8 }, { why: 'version', detail: groupVersion }],
@@ -127,8 +132,8 @@ describe('a parsed first message of a handshake', () => {
     ['a lower rank', { from: 1 }, { why: 'rank', detail: 2 }],
     ['a rank beyond the group', { from: 5 }, { why: 'rank', detail: 2 }],
     ['another size', { size: 6 }, { why: 'size', detail: 5 }],
-    ['an unknown channel', { channel: 1 }, { why: 'rank', detail: 2 }],
-    ['a channel before the last', { channel: messageChannel - 1 }, { why: 'rank', detail: 2 }],
+    ['an unknown channel', { channel: 2 }, { why: 'rank', detail: 2 }],
+    ['a channel before the last ones', { channel: sealedMessageChannel - 1 }, { why: 'rank', detail: 2 }],
   ])('is refused because of %s', (_, more, refusal) => {
     expect(refusalOf({ ...said, ...more }, member)).toEqual(refusal);
   });

@@ -15,17 +15,35 @@ import { groupVersion } from './peer-info.js';
  * AES-256-GCM under a key for this single message: the HMAC-SHA256, keyed by the job key, of the
  * direction and all previous messages, which include both nonces and both ranks. Only members can
  * seal and open it, and it cannot be replayed or reflected.
+ *
+ * If the channel is a sealed one, TLS follows, under a key derived from the job key and all four
+ * messages (sealing.ts). The handshake above then only spares the listener TLS handshakes with
+ * strangers, and lets it say why it refuses a member.
  */
 export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
 
 /** The channel over which neighbours watch each other once the group is open. */
 export const controlChannel = 0;
 
+/** The same, if the connection is sealed after this handshake. */
+export const sealedControlChannel = 1;
+
 /** The channel on which neighbouring ranks detect each other's exit while the group opens. */
 export const watchChannel = 0xffff;
 
 /** The channel of messages between two members of an open group. */
 export const messageChannel = 0xfffe;
+
+/** The same, if the connection is sealed after this handshake. */
+export const sealedMessageChannel = 0xfffd;
+
+const channels: readonly number[] = [
+  controlChannel,
+  sealedControlChannel,
+  watchChannel,
+  messageChannel,
+  sealedMessageChannel,
+];
 
 /**
  * Length in bytes of the shared-memory secret, which only members may know. A member without shared
@@ -47,7 +65,7 @@ export interface Refusal {
  */
 export interface Hello {
   readonly version: number;
-  /** `controlChannel`, `watchChannel` or `messageChannel`. */
+  /** What the connection is for, and whether it is sealed. */
   readonly channel: number;
   readonly from: number;
   readonly to: number;
@@ -100,8 +118,7 @@ export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefin
   if (hello.size !== member.size) return { why: 'size', detail: member.size };
   // The lower rank listens.
   const isPeer = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
-  const isKnown = [controlChannel, watchChannel, messageChannel].includes(hello.channel);
-  return isPeer && isKnown ? undefined : { why: 'rank', detail: member.rank };
+  return isPeer && channels.includes(hello.channel) ? undefined : { why: 'rank', detail: member.rank };
 }
 
 /**

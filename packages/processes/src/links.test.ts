@@ -6,7 +6,7 @@ import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import { sealSecret } from './sealed-secret.js';
 import type { SharedSegments } from './shared-memory.js';
 
-const data = { port: 4712, nonce: Buffer.alloc(32) };
+const data = { port: 4712, nonce: Buffer.alloc(32), cipher: 'TLS_AES_128_GCM_SHA256' };
 
 const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 const connected = Promise.resolve();
@@ -135,7 +135,11 @@ describe('findLinks', () => {
 
   it('uses TCP to a rank on another host, and names that host', async () => {
     const { links, areAllShared, areAnyShared, logged } = await find({ hosts: ['a', 'b', 'a'] });
-    expect([links, areAllShared, areAnyShared]).toEqual([[tcp(1, 'on another host, b'), shared(2)], false, true]);
+    expect([links, areAllShared, areAnyShared]).toEqual([
+      [tcp(1, 'on another host, b; encrypted by TLS_AES_128_GCM_SHA256'), shared(2)],
+      false,
+      true,
+    ]);
     expect(logged).toEqual([
       ['opened', undefined],
       ['links', { refused: {} }],

@@ -4,6 +4,7 @@ import { isSameHost } from './host.js';
 import type { MemberConfig } from './member-config.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { unsealSecret } from './sealed-secret.js';
+import { cipherBetween, isSealedBetween } from './sealing.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
 /** How each pair of members of a group exchanges data. */
@@ -114,14 +115,23 @@ function linkBetween(
   rank: number,
   reports: readonly (Report | undefined)[],
 ): Link {
-  if (member.transport === 'tcp') return { rank, transport: 'tcp', reason: 'the group was opened with transport: tcp' };
+  const encryption = encryptionText(peers, member.rank, rank);
+  if (member.transport === 'tcp') {
+    return { rank, transport: 'tcp', reason: `the group was opened with transport: tcp${encryption}` };
+  }
   const [own, info] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
   if (!isSameHost(hostOf(own), hostOf(info)))
-    return { rank, transport: 'tcp', reason: `on another host, ${info.hostName}` };
+    return { rank, transport: 'tcp', reason: `on another host, ${info.hostName}${encryption}` };
   const why = refusalBetween(member.rank, rank, reports);
   if (why !== undefined)
-    return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${why}` };
+    return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${why}${encryption}` };
   return { rank, transport: 'shared-memory', reason: 'on the same host, and both have opened the memory of the other' };
+}
+
+function encryptionText(peers: readonly PeerInfo[], one: number, other: number): string {
+  if (isSealedBetween(peers, one, other)) return `; encrypted by ${cipherBetween(peers, one, other)}`;
+  const [own, far] = [peers[one], peers[other]] as [PeerInfo, PeerInfo];
+  return isSameHost(hostOf(own), hostOf(far)) ? '' : '; not encrypted';
 }
 
 function notShared(links: readonly Link[]): CollError {

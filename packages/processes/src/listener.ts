@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { RuntimeError } from '@coll/core';
+import type { SocketSeal } from '@coll/rendezvous/internal';
 import { HandshakeStream } from './handshake-stream.js';
 import {
   decodeHello,
@@ -12,6 +13,7 @@ import {
 } from './hello.js';
 import type { MemberConfig } from './member-config.js';
 import type { Address } from './peer-info.js';
+import { sealOf } from './sealing.js';
 import type { Sockets } from './sockets.js';
 
 /** A connection with an authenticated member. */
@@ -25,6 +27,8 @@ export interface Connection {
   socket: number;
   /** The peer's secret, known only to members. */
   readonly secret: Buffer;
+  /** What seals this connection, if its channel is a sealed one. */
+  seal: SocketSeal;
 }
 
 export interface ListenerOptions {
@@ -153,14 +157,16 @@ export class Listener {
     if (!shared) return stream.endWith(encodeRefusal({ why: 'key', detail: 0 }));
     // Before the welcome, after which the member would not connect again if this failed.
     const socket = stream.handOver((descriptor) => sockets.take(descriptor));
+    const welcome = encodeWelcome(member.key, [first, challenge, proof], secret);
     try {
-      await stream.send(encodeWelcome(member.key, [first, challenge, proof], secret));
+      await stream.send(welcome);
     } catch (error) {
       sockets.discard(socket);
       throw error;
     }
     stream.drop();
-    this.#add({ rank: hello.from, channel: hello.channel, socket, secret: shared });
+    const seal = sealOf(member.key, [first, challenge, proof, welcome]);
+    this.#add({ rank: hello.from, channel: hello.channel, socket, secret: shared, seal });
   }
 
   #add(connection: Connection): void {
@@ -170,6 +176,7 @@ export class Listener {
       // A member that was too slow to read the welcome has reconnected.
       this.#options.sockets.discard(known.socket);
       known.socket = connection.socket;
+      known.seal = connection.seal;
     } else {
       this.#accepted.set(key, connection);
     }

@@ -3,7 +3,7 @@ import { doAllShareCores, localRankOf } from './local-rank.js';
 import { memberOf } from './member-config.js';
 import { peerInfoOf, readPeerInfo } from './peer-info.js';
 
-const data = { port: 4712, nonce: Buffer.alloc(32) };
+const data = { port: 4712, nonce: Buffer.alloc(32), cipher: 'TLS_AES_128_GCM_SHA256' };
 
 const member = memberOf({ rank: 0, size: 2, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 

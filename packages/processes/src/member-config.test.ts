@@ -18,6 +18,7 @@ describe('memberOf', () => {
       streams: 'auto',
       heartbeatSeconds: 5,
       timeoutSeconds: 60,
+      encrypt: 'between-hosts',
       insecure: false,
       maxBytes: 0,
       signal: undefined,
@@ -45,7 +46,7 @@ describe('memberOf', () => {
     );
   });
 
-  it('reads its host from COLL_HOST, and whether other hosts are allowed from COLL_INSECURE', () => {
+  it('reads its host from COLL_HOST, and whether data between hosts is unencrypted from COLL_INSECURE', () => {
     const variables = { ...launched, COLL_HOST: 'eth0', COLL_INSECURE: '1' };
     expect(memberOf({}, variables)).toMatchObject({ host: 'eth0', insecure: true });
     const options = { host: '10.0.0.1', insecure: false };
@@ -139,6 +140,16 @@ describe('memberOf', () => {
     ],
     ['a signal that is a number', { signal: 7 as unknown as AbortSignal }, 'signal must be an AbortSignal'],
     ['options that are not an object', 'tcp' as unknown as OpenProcessGroupOptions, 'options must be an object'],
+    [
+      'an unknown encryption',
+      { encrypt: 'never' as 'always' },
+      'encrypt or COLL_ENCRYPT must be one of between-hosts, always',
+    ],
+    [
+      'two settings of encryption that contradict each other',
+      { encrypt: 'always' as const, insecure: true },
+      'contradict each other: set one of them',
+    ],
     ['an insecure flag that is not a boolean', { insecure: 1 as unknown as boolean }, 'insecure'],
   ])('refuses %s', (_, options, message) => {
     expect(() => memberOf(options, launched)).toThrow(

@@ -18,6 +18,12 @@ export type Transport = 'auto' | 'shared-memory' | 'tcp';
 /** All ways in which members can exchange data. */
 export const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 
+/** Which connections are encrypted. */
+export type Encrypt = 'between-hosts' | 'always';
+
+/** All values of `Encrypt`. */
+export const encryptions: readonly Encrypt[] = ['between-hosts', 'always'];
+
 /** A member's validated settings, from options and environment. */
 export interface MemberConfig {
   readonly rank: number;
@@ -27,6 +33,7 @@ export interface MemberConfig {
   /** Key that authenticates the group's connections, derived from the job key. */
   readonly key: Buffer;
   readonly host: string;
+  readonly encrypt: Encrypt;
   readonly insecure: boolean;
   /** What has decided `insecure`, for error messages. */
   readonly insecureBy: string;
@@ -57,6 +64,7 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
   const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }", openProcessGroupOptions);
   const place = placeOf(options, environment);
   const { transport = 'auto', streams = 'auto', signal } = options;
+  const encrypt = options.encrypt ?? ((environment['COLL_ENCRYPT'] || 'between-hosts') as Encrypt);
   const host = options.host ?? (environment['COLL_HOST'] || '127.0.0.1');
   const isInsecureHere = isSet('COLL_INSECURE', environment);
   const insecure = options.insecure ?? isInsecureHere;
@@ -70,6 +78,15 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
   demand(typeof job === 'string', `job must be a string, got ${quote(job)}`);
   demand(transports.includes(transport), `transport must be one of ${transports.join(', ')}, got ${quote(transport)}`);
   demand(typeof insecure === 'boolean', `insecure must be true or false, got ${quote(insecure)}`);
+  demand(
+    encryptions.includes(encrypt),
+    `encrypt or COLL_ENCRYPT must be one of ${encryptions.join(', ')}, got ${quote(encrypt)}`,
+  );
+  const insecureBy = deciderOf(options.insecure, isInsecureHere);
+  demand(
+    !insecure || encrypt !== 'always',
+    `encrypt: 'always' and insecure: true (by ${insecureBy}) contradict each other: set one of them`,
+  );
   requireCheckResults(checkResults);
   requireTimeout(timeoutSeconds);
   requireSignal(signal);
@@ -79,8 +96,9 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
     job,
     key: keyOf(jobKey),
     host,
+    encrypt,
     insecure,
-    insecureBy: deciderOf(options.insecure, isInsecureHere),
+    insecureBy,
     transport,
     streams: streams === 'auto' ? streams : within('streams', streams, 1, 16),
     heartbeatSeconds: seconds(options.heartbeatSeconds ?? 5),

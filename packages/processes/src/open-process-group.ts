@@ -11,7 +11,7 @@ import { connectAll, type Mesh } from './connections.js';
 import { type DataListener, dataConnections, listenForData } from './data-listener.js';
 import { Descriptors } from './descriptors.js';
 import { exitError, FailureDetector } from './failure-detector.js';
-import { logListening, logRuntimes } from './group-lines.js';
+import { logInsecure, logListening, logRuntimes } from './group-lines.js';
 import { thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
@@ -27,6 +27,7 @@ import { type ProcessBinding, processBinding, type SegmentHandle } from './proce
 import { NativeProcessGroup } from './process-group.js';
 import { recordedMember } from './recorded-member.js';
 import { sealSecret } from './sealed-secret.js';
+import { encryptionOf, isSealedBetween, ownCipher } from './sealing.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { splitOf } from './split-process-group.js';
@@ -181,10 +182,11 @@ async function connect(
     const data = listenForData(member, host, sockets);
     const sealed = sealSecret(member, member.rank, secret);
     logListening(member, listener.address, data.port);
-    const info = peerInfoOf(member, thisHost(), [listener.address], sealed, data);
+    const info = peerInfoOf(member, thisHost(), [listener.address], sealed, { ...data, cipher: ownCipher(native) });
     const peers = (await rendezvous.gather('peers', info)).map(readPeerInfo);
     requireCompatible(peers);
     logRuntimes(member, peers);
+    logInsecure(member, peers);
     const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
     detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
     const reached = await reachAll(mesh, segments, binding);
@@ -197,6 +199,7 @@ async function connect(
       generation: member.generation,
       hosts,
       links: reached.links,
+      encryption: encryptionOf(peers, member.rank),
       calibration: reached.calibration,
       mesh,
       leave,
@@ -286,8 +289,10 @@ function startGroup(
   stalls: StallListener | undefined,
 ): NativeProcessGroup {
   const hosts = peers.map(({ hostName }) => hostName);
-  const sockets = peers.map((_, other) => controls.find((control) => control.rank === other)?.socket ?? -1);
-  return new NativeProcessGroup(binding, { rank, sockets, hosts, whole, heartbeatSeconds, stalls });
+  const byRank = peers.map((_, other) => controls.find((control) => control.rank === other));
+  const sockets = byRank.map((control) => control?.socket ?? -1);
+  const seals = byRank.map((control, other) => (isSealedBetween(peers, rank, other) ? control?.seal : undefined));
+  return new NativeProcessGroup(binding, { rank, sockets, seals, hosts, whole, heartbeatSeconds, stalls });
 }
 
 function ranksOver(links: readonly Link[], transport: Link['transport']): readonly number[] {

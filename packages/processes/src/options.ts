@@ -49,8 +49,16 @@ export interface OpenProcessGroupOptions {
    */
   readonly host?: string | undefined;
   /**
-   * Allows members on different hosts. They authenticate with the job key, but their data is not
-   * encrypted. Must be the same on all members. Default: true if `COLL_INSECURE` is 1.
+   * Which connections are encrypted and authenticated, by TLS 1.3 with keys derived from the job
+   * key: those between hosts, or also those within a host, for containers that share its network.
+   * Shared memory is not encrypted. Must be the same on all members. Default:
+   * `COLL_ENCRYPT`, else `'between-hosts'`.
+   */
+  readonly encrypt?: 'between-hosts' | 'always' | undefined;
+  /**
+   * Whether members send everything between hosts unencrypted. They still authenticate with the job
+   * key when they connect, but whoever can reach their packets can read and change the data. Must be
+   * the same on all members. Default: true if `COLL_INSECURE` is 1.
    */
   readonly insecure?: boolean | undefined;
   /**
@@ -105,6 +113,7 @@ export const openProcessGroupOptions = knownOptions<OpenProcessGroupOptions>('op
   jobKey: true,
   timeoutSeconds: true,
   host: true,
+  encrypt: true,
   insecure: true,
   transport: true,
   streams: true,

@@ -3,7 +3,7 @@ import { ownCores } from './cores.js';
 import { memberOf } from './member-config.js';
 import { type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
 
-const data = { port: 4712, nonce: Buffer.alloc(32) };
+const data = { port: 4712, nonce: Buffer.alloc(32), cipher: 'TLS_AES_128_GCM_SHA256' };
 
 const member = memberOf({ rank: 0, size: 2, jobKey: 'tests-only-4kQz9XvB7mLwR2' });
 const host = { name: 'host-a', bootId: 'boot-a' };
@@ -22,6 +22,8 @@ describe('the peer info that a member publishes', () => {
       memory: 'sealed',
       runtime: `Node.js ${process.versions.node}`,
       ...ownCores(),
+      cipher: 'TLS_AES_128_GCM_SHA256',
+      encrypt: 'between-hosts',
       insecure: false,
       insecureBy: 'default',
       transport: 'auto',
@@ -58,6 +60,8 @@ describe('the peer info that a member publishes', () => {
     ['addresses that are not a list', JSON.stringify({ ...info, addresses: 'a:1' })],
     ['a fractional number of streams', JSON.stringify({ ...info, streams: 1.5 })],
     ['an unknown transport', JSON.stringify({ ...info, transport: 'mail' })],
+    ['an unknown encryption', JSON.stringify({ ...info, encrypt: 'never' })],
+    ['no cipher', JSON.stringify({ ...info, cipher: undefined })],
     ['an insecure flag that is not a boolean', JSON.stringify({ ...info, insecure: 1 })],
     ['a heartbeat that is text', JSON.stringify({ ...info, heartbeatSeconds: '5' })],
     ['no cores', JSON.stringify({ ...info, cores: 0 })],
@@ -94,7 +98,7 @@ describe('requireCompatible', () => {
     requireCompatible([info, info, near]);
   });
 
-  it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)(
+  it.each(['transport', 'streams', 'heartbeatSeconds', 'encrypt', 'insecure'] as const)(
     'names the member whose %s differs',
     (setting) => {
       const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
@@ -111,12 +115,12 @@ describe('requireCompatible', () => {
   });
 
   it('accepts members with at least one reachable address', () => {
-    const both = { ...info, insecure: true, addresses: [...info.addresses, ...near.addresses] };
-    requireCompatible([both, { ...other, insecure: true }]);
+    const both = { ...info, addresses: [...info.addresses, ...near.addresses] };
+    requireCompatible([both, other]);
   });
 
   it('refuses shared memory across hosts, with the same message on all members', () => {
-    const [one, far] = [near, other].map((each) => ({ ...each, transport: 'shared-memory' as const, insecure: true }));
+    const [one, far] = [near, other].map((each) => ({ ...each, transport: 'shared-memory' as const }));
     expect(() => requireCompatible([one, far] as PeerInfo[])).toThrow(
       expect.objectContaining({
         code: 'ERR_COLL_REFUSED',
@@ -127,23 +131,23 @@ describe('requireCompatible', () => {
     );
   });
 
-  it('refuses unencrypted traffic across hosts, unless all members set insecure', () => {
+  it('refuses members that cannot encrypt what they send between hosts, unless all members set insecure', () => {
+    const unable = { ...other, cipher: '', runtime: 'Bun 1.2.3' };
     refused(
-      [near, near, other],
+      [near, near, unable],
       2,
-      /rank 0 is on host-a, rank 2 on host-b, .*not encrypted.*insecure: true on all members/,
+      /rank 2 runs Bun 1.2.3, which has no TLS with pre-shared keys .*: run all members in Node.js .*insecure: true on all/,
     );
-    requireCompatible([near, other].map((one) => ({ ...one, insecure: true })));
+    requireCompatible([near, other]);
+    requireCompatible([near, unable].map((one) => ({ ...one, insecure: true })));
+    requireCompatible([near, { ...near, cipher: '' }]);
+    const always = [near, { ...near, cipher: '' }].map((one) => ({ ...one, encrypt: 'always' as const }));
+    refused(always, 1, /rank 1 runs .* has no TLS/);
   });
 
   it('names what has decided whether traffic may be unencrypted', () => {
     const insecureBy = 'the option insecure, which overrules COLL_INSECURE=1';
     const forbidden = { ...info, insecureBy };
-    refused(
-      [{ ...near, insecureBy }, other],
-      1,
-      /insecure: false forbids \(by the option insecure, which overrules COLL_INSECURE=1\)/,
-    );
     const allowed = { ...info, insecure: true, insecureBy: 'COLL_INSECURE' };
     refused(
       [forbidden, allowed],

@@ -2,13 +2,13 @@ import { CollError, RuntimeError } from '@coll/core';
 import { isLoopback } from '@coll/rendezvous/internal';
 import { areCores, type Cores, ownCores } from './cores.js';
 import { type Host, isSameHost, ownRuntime } from './host.js';
-import { type MemberConfig, type Transport, transports } from './member-config.js';
+import { type Encrypt, encryptions, type MemberConfig, type Transport, transports } from './member-config.js';
 
 /**
  * Protocol version; members compare it before all other settings. Increase it whenever any message
  * between members changes.
  */
-export const groupVersion = 13;
+export const groupVersion = 14;
 
 /** Length in bytes of the nonce that each member publishes. */
 export const nonceBytes = 32;
@@ -22,7 +22,7 @@ export interface Address {
 /** What a member publishes to the other members before they connect. Contains no secret in plain. */
 export interface PeerInfo
   extends Cores,
-    Pick<MemberConfig, 'insecure' | 'insecureBy' | 'transport' | 'streams' | 'heartbeatSeconds'> {
+    Pick<MemberConfig, 'encrypt' | 'insecure' | 'insecureBy' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   /** The port, at the first address, where the member accepts data connections; 0 if it never uses TCP. */
   readonly dataPort: number;
@@ -32,6 +32,8 @@ export interface PeerInfo
   readonly bootId: string;
   /** Name and version of the member's runtime. */
   readonly runtime: string;
+  /** The TLS suite that the member prefers; empty if its runtime cannot seal connections. */
+  readonly cipher: string;
   /** The sealed secret of the member's memory. */
   readonly memory: string;
 }
@@ -42,13 +44,13 @@ export function peerInfoOf(
   host: Host,
   addresses: readonly Address[],
   memory: string,
-  data: { readonly port: number; readonly nonce: Buffer },
+  { port, nonce, cipher }: { readonly port: number; readonly nonce: Buffer; readonly cipher: string },
 ): Uint8Array {
-  const { insecure, insecureBy, transport, streams, heartbeatSeconds } = member;
-  const settings = { insecure, insecureBy, transport, streams, heartbeatSeconds };
+  const { encrypt, insecure, insecureBy, transport, streams, heartbeatSeconds } = member;
+  const settings = { encrypt, insecure, insecureBy, transport, streams, heartbeatSeconds };
   const place = { addresses, hostName: host.name, bootId: host.bootId, memory, ...ownCores() };
   const runtime = ownRuntime();
-  const info: PeerInfo = { ...place, dataPort: data.port, nonce: data.nonce.toString('base64'), runtime, ...settings };
+  const info: PeerInfo = { ...place, dataPort: port, nonce: nonce.toString('base64'), runtime, cipher, ...settings };
   return Buffer.from(JSON.stringify(info));
 }
 
@@ -69,11 +71,11 @@ export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
 /**
  * Checks all members' infos.
  * @throws RuntimeError (ERR_COLL_CLUSTER) if settings differ, or if members are on different hosts
- * and one listens only on a loopback address or `insecure` is false; CollError (ERR_COLL_REFUSED)
- * if members cannot share memory. All members throw the same error.
+ * and one listens only on a loopback address, or cannot seal connections; CollError
+ * (ERR_COLL_REFUSED) if members cannot share memory. All members throw the same error.
  */
 export function requireCompatible(peers: readonly PeerInfo[]): void {
-  for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {
+  for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'encrypt', 'insecure'] as const) {
     const [first] = peers as readonly [PeerInfo, ...PeerInfo[]];
     const odd = peers.findIndex((info) => info[setting] !== first[setting]);
     if (odd < 0) continue;
@@ -87,6 +89,8 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
   }
   const [one] = peers as readonly [PeerInfo, ...PeerInfo[]];
   const other = peers.findIndex((info) => !isSameHost(hostOf(one), hostOf(info)));
+  const isSealed = !one.insecure && (other >= 0 || (one.encrypt === 'always' && peers.length > 1));
+  if (isSealed) requireSealing(peers);
   if (other < 0) return;
   const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${peers[other]?.hostName}`;
   if (one.transport === 'shared-memory') {
@@ -100,12 +104,15 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
       'on each member set host to the address or the network interface at which the other members reach it';
     throw new RuntimeError('ERR_COLL_CLUSTER', `${hosts}, but ${message}; ${advice}`, { rank: local, operation });
   }
-  if (!one.insecure) {
-    const advice =
-      'encrypt the network with WireGuard or IPsec, or trust it, and open the group with insecure: true on all members, or set COLL_INSECURE=1 and pass no option insecure';
-    const message = `${hosts}, and the data sent over TCP is not encrypted, which insecure: false forbids (by ${one.insecureBy})`;
-    throw new RuntimeError('ERR_COLL_CLUSTER', `${message}: ${advice}`, { rank: other, operation });
-  }
+}
+
+function requireSealing(peers: readonly PeerInfo[]): void {
+  const rank = peers.findIndex(({ cipher }) => cipher === '');
+  if (rank < 0) return;
+  const problem = `rank ${rank} runs ${peers[rank]?.runtime}, which has no TLS with pre-shared keys for connections between hosts`;
+  const advice =
+    'run all members in Node.js 20 or newer, or send everything unencrypted: open the group with insecure: true on all members, or set COLL_INSECURE=1 and pass no option insecure';
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${problem}: ${advice}`, { rank, operation });
 }
 
 /** The host of the member that has published this info. */
@@ -128,17 +135,20 @@ function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {
 }
 
 function isPeerInfo(info: Partial<PeerInfo>): info is PeerInfo {
-  const { addresses, dataPort, nonce, hostName, bootId, memory, insecure, insecureBy } = info;
+  const { addresses, dataPort, nonce, hostName, bootId, memory, cipher, encrypt, insecure, insecureBy } = info;
   const { transport, streams, heartbeatSeconds, runtime } = info;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
-  const areTexts = isName(hostName) && isName(bootId) && isName(memory) && isName(runtime);
+  const areTexts = isName(hostName) && isName(bootId) && isName(memory) && isName(runtime) && isName(cipher);
   const isReachable = dataPort === 0 || isPort(dataPort);
   const hasNonce = isName(nonce) && Buffer.from(nonce, 'base64').length === nonceBytes;
   const areSettings =
     typeof insecure === 'boolean' && isName(insecureBy) && transports.includes(transport as Transport);
+  const isEncrypt = encryptions.includes(encrypt as Encrypt);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
-  return areAddresses && isReachable && hasNonce && areTexts && areCores(info) && areSettings && areNumbers;
+  return (
+    areAddresses && isReachable && hasNonce && areTexts && areCores(info) && areSettings && isEncrypt && areNumbers
+  );
 }
 
 function isName(value: unknown): value is string {

@@ -45,6 +45,11 @@ export interface ProcessBinding {
    */
   listenForData(host: string): readonly [descriptor: number, port: number];
   /**
+   * The TLS suite that this processor prefers, and the reason if the runtime cannot seal connections,
+   * otherwise an empty text.
+   */
+  sealing(): readonly [cipher: string, problem: string];
+  /**
    * Creates memory to share on this host, with room for `maxBytes` of tensors; 0 means as much as
    * the machine has. Other processes pass `info` to `openSegment`.
    */
@@ -73,10 +78,17 @@ export interface ProcessBinding {
   /** Releases joined memory. The memory is freed once no tensor and no group uses it any more. */
   releaseMemory(memory: MemoryHandle): void;
   /**
-   * Creates a group, which takes over `sockets`: a descriptor for each rank, -1 for none. `wake` is
-   * called when calls have ended, and when all connections have ended.
+   * Creates a group, which takes over `sockets`: a descriptor for each rank, -1 for none. `seals`:
+   * for each rank the identity and the key that seal the connection, 32 bytes each, or nothing.
+   * `wake` is called when calls have ended, and when all connections have ended.
    */
-  group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): GroupHandle;
+  group(
+    rank: number,
+    sockets: Int32Array,
+    seals: readonly Uint8Array[],
+    silenceMillis: number,
+    wake: () => void,
+  ): GroupHandle;
   /** Lets all ranks read and write each other's memory directly from now on. */
   useSharedMemory(
     group: GroupHandle,
@@ -89,7 +101,8 @@ export interface ProcessBinding {
   /**
    * Lets ranks send messages. All lists have an entry for each rank. The group takes over the
    * listening socket `listener` of `listenForData`. A rank is reached either over connections to
-   * its host and port, one for each ticket of 64 bytes, which are made when a call first needs them;
+   * its host and port, one for each ticket of 64 bytes, which are made when a call first needs them,
+   * and are sealed with the second half of the ticket if `sealed` is true;
    * or through the segment of the lower rank of the pair, for which `makeRings` was called. A call
    * fails if the connections with a rank are not made within `connectMillis`; 0 means no limit.
    */
@@ -99,6 +112,7 @@ export interface ProcessBinding {
     hosts: readonly string[],
     ports: Int32Array,
     tickets: readonly Uint8Array[],
+    sealed: readonly boolean[],
     connectMillis: number,
     rings: readonly (SegmentHandle | undefined)[],
     generation: number,
@@ -195,7 +209,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 17;
+const processInterface = 18;
 
 /**
  * Returns the addon.

@@ -13,6 +13,7 @@ import {
 } from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { listOf, status, type Thresholds } from '@coll/native/addon';
+import type { SocketSeal } from '@coll/rendezvous/internal';
 import { leastMillis } from './call-timing.js';
 import type { DataConnections } from './data-listener.js';
 import type { LocalRank } from './local-rank.js';
@@ -35,6 +36,8 @@ export interface NativeGroupOptions {
    * Descriptors of the connections over which members watch each other, by rank; -1 for this rank.
    */
   readonly sockets: readonly number[];
+  /** What seals these connections, by rank; undefined for one that is not sealed. */
+  readonly seals: readonly (SocketSeal | undefined)[];
   /** Names of the hosts of all ranks. */
   readonly hosts: readonly string[];
   /** If the group was made by `split`: the rank of each member in the whole group. */
@@ -82,7 +85,8 @@ export class NativeProcessGroup {
   #isStopped = false;
   #parted: (() => void) | undefined;
 
-  constructor(binding: ProcessBinding, { rank, sockets, hosts, whole, heartbeatSeconds, stalls }: NativeGroupOptions) {
+  constructor(binding: ProcessBinding, options: NativeGroupOptions) {
+    const { rank, sockets, seals, hosts, whole, heartbeatSeconds, stalls } = options;
     this.rank = rank;
     this.size = sockets.length;
     this.#binding = binding;
@@ -91,7 +95,8 @@ export class NativeProcessGroup {
     this.#whole = whole;
     this.stalls = stalls;
     const wake = () => this.#settle();
-    this.#handle = binding.group(rank, Int32Array.from(sockets), heartbeatSeconds * 1000, wake);
+    const bytes = seals.map((seal) => Uint8Array.from(seal ? [...seal.identity, ...seal.key] : []));
+    this.#handle = binding.group(rank, Int32Array.from(sockets), bytes, heartbeatSeconds * 1000, wake);
     const slowCalls = new SlowCallLog(whole?.[rank] ?? rank);
     this.#turns = setInterval(() => binding.noteTurn(this.#handle), turnMillis).unref();
     this.#queue = new ProcessQueue(binding, this.#handle, {
@@ -124,8 +129,8 @@ export class NativeProcessGroup {
 
   /** Lets members exchange data by messages. */
   useMessages({ data, rings, generation, local, allShareCores }: MessageOptions): void {
-    const { listener, hosts, tickets, connectMillis } = data;
-    const connecting = [listener, hosts, Int32Array.from(data.ports), tickets, connectMillis] as const;
+    const { listener, hosts, tickets, sealed, connectMillis } = data;
+    const connecting = [listener, hosts, Int32Array.from(data.ports), tickets, sealed, connectMillis] as const;
     const { number, ranks, cores } = local;
     this.#binding.useMessages(this.#handle, ...connecting, rings, generation, number, ranks, cores, allShareCores);
   }

@@ -20,7 +20,8 @@ const [own, peer] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as
 /** Rank 0 of two, and a test double of its messages. */
 async function rankZero(sockets: Sockets) {
   const listener = await Listener.listen({ member: own, host, secret, sockets });
-  const published = peerInfoOf(own, thisHost(), [listener.address], '', { port: 0, nonce: randomBytes(32) });
+  const data = { port: 0, nonce: randomBytes(32), cipher: '' };
+  const published = peerInfoOf(own, thisHost(), [listener.address], '', data);
   const peers = [readPeerInfo(published, 0), readPeerInfo(published, 1)] as const;
   const mesh = { member: own, host, secret, sockets, peers, listener } as unknown as MessageMesh;
   const messages = { reached: vi.fn(), left: vi.fn() };

@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { CollError } from '@coll/core';
 import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
+import { sealSocket } from '@coll/rendezvous/internal';
 import { connectOne, type Mesh } from './connections.js';
-import { messageChannel } from './hello.js';
+import { messageChannel, sealedMessageChannel } from './hello.js';
 import { isSameHost } from './host.js';
 import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 import { refusalText } from './refusal-text.js';
+import { isSealedBetween } from './sealing.js';
 
 /** A rank from which this process receives posts (steps of messages). */
 interface Peer {
@@ -44,8 +47,10 @@ const graceMillis = 1000;
 const longestDrainMillis = 5000;
 // The same, if the group has failed, so that nobody waits for it any more.
 const shortDrainMillis = 500;
-// Upper bound of the bytes that Node.js writes at once.
+// Upper bound of the bytes that Node.js writes at once. On a sealed connection, it encrypts all of
+// them before it sends the first.
 const mostBytes = 2 ** 30;
+const mostSealedBytes = 2 ** 20;
 
 /**
  * Sends and receives the posts (steps of messages) of one process. Each pair of ranks that
@@ -113,20 +118,26 @@ export class ProcessPostbox implements Postbox {
   }
 
   async #connect(rank: number, peer: Peer): Promise<void> {
-    const { member, sockets, listener } = this.#mesh;
+    const { member, peers, sockets, listener } = this.#mesh;
     const signal = AbortSignal.any([this.#over.signal, peer.stop.signal]);
     const refusals = new Refusals();
     const found = new AbortController();
     try {
       // A member that no longer listens has left.
       if (rank > member.rank) void this.#watchFor(rank, peer, AbortSignal.any([signal, found.signal]));
-      const connection = await connectOne(this.#mesh, { rank, channel: messageChannel }, signal, (why) => {
+      const isSealed = isSealedBetween(peers, member.rank, rank);
+      const channel = isSealed ? sealedMessageChannel : messageChannel;
+      const connection = await connectOne(this.#mesh, { rank, channel }, signal, (why) => {
         if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer, true);
       });
       if (rank > member.rank) listener.forget(connection);
       if (signal.aborted) return sockets.discard(connection.socket);
       peer.descriptor = connection.socket;
-      this.#attach(rank, peer, sockets.giveBack(connection.socket));
+      const socket = sockets.giveBack(connection.socket);
+      if (!isSealed) return this.#attach(rank, peer, socket);
+      // An error of the connection below is one of the sealed connection, too.
+      socket.on('error', () => {});
+      this.#attach(rank, peer, sealSocket(socket, connection.seal, rank > member.rank));
     } catch {
       // The group is closed, the member has left, or a different process now listens at its address
       // and refuses this one.
@@ -211,7 +222,8 @@ async function written(socket: Socket, header: Uint8Array, bytes: Uint8Array): P
     });
   if (bytes.length === 0) return await write(header);
   socket.write(header);
-  for (let at = 0; at < bytes.length; at += mostBytes) await write(bytes.subarray(at, at + mostBytes));
+  const most = socket instanceof TLSSocket ? mostSealedBytes : mostBytes;
+  for (let at = 0; at < bytes.length; at += most) await write(bytes.subarray(at, at + most));
 }
 
 /**

@@ -5,7 +5,7 @@ import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import type { ProcessBinding } from './process-binding.js';
 import { ranksToShareWith, SharedSegments } from './shared-memory.js';
 
-const data = { port: 4712, nonce: Buffer.alloc(32) };
+const data = { port: 4712, nonce: Buffer.alloc(32), cipher: 'TLS_AES_128_GCM_SHA256' };
 
 const jobKey = 'tests-only-4kQz9XvB7mLwR2';
 const member = memberOf({ rank: 1, size: 3, jobKey, maxBytes: 1000 });

@@ -40,8 +40,9 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
       const watch = new SplitWatch(rank.group, ranks, options);
       const group = await watch.during(async () => {
         await using store = await TcpStore.connect({ address, job, jobKey, ...watch.limits });
-        const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, checkResults } = config;
-        const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, checkResults, algorithm };
+        const { generation, encrypt, insecure, transport, streams, heartbeatSeconds, maxBytes, checkResults } = config;
+        const links = { encrypt, insecure, transport, streams };
+        const same = { ...links, generation, heartbeatSeconds, maxBytes, checkResults, algorithm };
         const part = { whole: wholeRanks, parent: rank.recorded.identity.id };
         return await open({ ...same, ...place, host: config.host, store, job, jobKey, ...watch.limits }, part);
       });

@@ -5,9 +5,9 @@ import { groupVersion } from './peer-info.js';
 type GroupIdentity = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
 
 /**
- * Derives the tickets of the data connections between two members, 64 bytes each: the first half is
- * what the connecting member sends, the second half is what the accepting member answers. A ticket
- * is the HMAC-SHA512, keyed by the job key, of the fresh nonces of both members, the group, both
+ * Derives the tickets of the data connections between two members, 64 bytes each. The first half is
+ * what the connecting member sends. If `isSealed`, the second half is the key of TLS, which nobody
+ * sends; otherwise it is what the accepting member answers. A ticket is the HMAC-SHA512, keyed by the job key, of the fresh nonces of both members, the group, both
  * ranks and the number of the connection. Only members can derive it, and it is valid for one
  * connection.
  *
@@ -18,6 +18,7 @@ export function ticketsOf(
   [one, other]: readonly [number, number],
   nonces: readonly Buffer[],
   connections: number,
+  isSealed: boolean,
 ): Uint8Array {
   const [lower, higher] = [Math.min(one, other), Math.max(one, other)];
   const tickets = Array.from({ length: connections }, (_, index) => {
@@ -26,7 +27,7 @@ export function ticketsOf(
       numbers.writeUInt32BE(number, at * 4);
     // All parts but the last have fixed lengths, so their concatenation is unambiguous.
     const mac = createHmac('sha512', key)
-      .update('coll data\n')
+      .update(isSealed ? 'coll sealed data\n' : 'coll data\n')
       .update(nonces[lower] as Buffer);
     return mac
       .update(nonces[higher] as Buffer)

@@ -11,6 +11,7 @@ export interface JoinOptions {
   readonly job: string;
   readonly jobKey: string;
   readonly transport: 'shared-memory' | 'tcp';
+  readonly encrypt?: 'always' | undefined;
 }
 
 /** One rank a member. */
@@ -33,7 +34,7 @@ function portable(size: number): Communicator {
 }
 
 async function open({ group, member, members, options }: MemberInfo) {
-  const { address, job, jobKey, transport } = options as JoinOptions;
+  const { address, job, jobKey, transport, encrypt } = options as JoinOptions;
   await using store = await TcpStore.connect({ address, job, jobKey });
   // A machine that is busy with other tests may leave a member alone for some seconds.
   const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
@@ -45,6 +46,7 @@ async function open({ group, member, members, options }: MemberInfo) {
     size: members,
     generation: group,
     transport,
+    encrypt,
     ...patience,
   });
 }

@@ -24,7 +24,8 @@ const preambleLength = 2 * macLength;
 const refusal = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 51);
 
 const pskIdentity = 'coll';
-const preSharedKeys: SecureContextOptions = {
+/** What all connections with a pre-shared key have in common. */
+export const preSharedKeys: SecureContextOptions = {
   // No certificates are checked. By default, Node.js parses more than a hundred root certificates in
   // every process that uses TLS, which takes longer than the rest of the handshake.
   ca: [],

@@ -2,9 +2,14 @@
 
 #if defined(__linux__)
 
+#include <algorithm>
 #include <climits>
+#include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "../sealing/sealed_stream.h"
 #include "executors.h"
 #include "memory.h"
 #include "process_calls.h"
@@ -20,16 +25,41 @@ Napi::Value list_of(Napi::Env env, const std::vector<int>& ranks) {
   return list;
 }
 
-// group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): External
+// What seals the connection with each rank: 64 bytes, or none.
+std::vector<std::optional<Seal>> seals_of(const Napi::Value& list, std::size_t size) {
+  const Napi::Array seals = array_of(list, "seals", size);
+  std::vector<std::optional<Seal>> found(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const Elements bytes = elements_of(seals.Get(rank), napi_uint8_array, "seals", 0);
+    if (bytes.count == 0) continue;
+    if (bytes.count != sizeof(Seal)) throw WrongArgument("seals must have 64 bytes each, or none, got " + std::to_string(bytes.count));
+    std::memcpy(&found[rank].emplace(), bytes.begin, sizeof(Seal));
+  }
+  if (!sealing_problem().empty() && std::any_of(found.begin(), found.end(), [](const auto& seal) { return seal.has_value(); })) throw Error(sealing_problem());
+  return found;
+}
+
+// sealing(): [cipher: string, problem: string], the TLS suite that this processor prefers, and why
+// nothing can be sealed, if so
+Napi::Value sealing(const Napi::CallbackInfo& info) {
+  Napi::Array result = Napi::Array::New(info.Env(), 2);
+  result.Set(0u, preferred_cipher());
+  result.Set(1u, sealing_problem());
+  return result;
+}
+
+// group(rank: number, sockets: Int32Array, seals: Uint8Array[], silenceMillis: number,
+//   wake: () => void): External
 Napi::Value make_group(const Napi::CallbackInfo& info) {
   const Elements sockets = elements_of(info[1], napi_int32_array, "sockets", 1);
-  if (!info[3].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[3]));
+  if (!info[4].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[4]));
   Watch watch;
   watch.rank = integer_of(info[0], "rank", 0, static_cast<int>(sockets.count) - 1);
-  watch.silence = std::chrono::milliseconds(integer_of(info[2], "silenceMillis", 1, INT_MAX - 1));
+  watch.silence = std::chrono::milliseconds(integer_of(info[3], "silenceMillis", 1, INT_MAX - 1));
+  watch.seals = seals_of(info[2], sockets.count);
   const auto* const first = reinterpret_cast<const int*>(sockets.begin);
   watch.sockets.assign(first, first + sockets.count);
-  return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[3].As<Napi::Function>()));
+  return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[4].As<Napi::Function>()));
 }
 
 // tellOpened(group): reports to the other members that this one has opened the group
@@ -134,6 +164,7 @@ void add_processes(Napi::Object exports) {
   add_segments(processes);
   add_executors(processes);
   add_calls(processes);
+  add<sealing>(processes, "sealing");
   add<make_group>(processes, "group");
   add<tell_opened>(processes, "tellOpened");
   add<unopened>(processes, "unopened");

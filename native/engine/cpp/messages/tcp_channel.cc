@@ -21,38 +21,11 @@ namespace {
 // Both ends go to the next socket after this many bytes: enough to be worth a system call, but few
 // enough that several sockets are busy at once.
 constexpr std::size_t kStripeBytes = 128 * 1024;
-constexpr int kMostVectors = 64;
 
 void set(int socket, int level, int name, const void* value, std::size_t bytes, const char* what) {
   if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
     throw Error(std::string("cannot set ") + what + " on a socket: " + std::strerror(errno));
   }
-}
-
-void prepare(int socket, const TcpOptions& options) {
-  if (is_tcp(socket)) {
-    const int on = 1;
-    set(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on, "TCP_NODELAY");
-    const std::string& name = options.congestion;
-    if (!name.empty()) set(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), name.size(), ("congestion control " + name).c_str());
-    const int waiting = tuning::kWaitingBytesWithinHost;
-    if (is_within_host(socket)) set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting, "TCP_NOTSENT_LOWAT");
-  }
-  const int send_bytes = options.send_buffer_bytes == 0 && is_within_host(socket) ? tuning::kSendBytesWithinHost : options.send_buffer_bytes;
-  const int receive_bytes = options.receive_buffer_bytes;
-  // The system doubles this value for its own bookkeeping.
-  if (send_bytes > 0) set(socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes, "SO_SNDBUF");
-  if (receive_bytes > 0) set(socket, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes, "SO_RCVBUF");
-}
-
-// Copies the first `bytes` bytes' worth of `parts` to `into`. Returns the number of parts.
-int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
-  int taken = 0;
-  for (; taken < std::min(count, kMostVectors) && bytes > 0; ++taken) {
-    into[taken] = {parts[taken].iov_base, std::min(parts[taken].iov_len, bytes)};
-    bytes -= into[taken].iov_len;
-  }
-  return taken;
 }
 
 // Joins a few bytes into one part: the system sends one part faster than a list, by more than the
@@ -85,12 +58,26 @@ ssize_t receive_parts(int socket, iovec* parts, int count) {
 
 }  // namespace
 
+void prepare(int socket, const TcpOptions& options) {
+  if (is_tcp(socket)) {
+    const int on = 1;
+    set(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on, "TCP_NODELAY");
+    const std::string& name = options.congestion;
+    if (!name.empty()) set(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), name.size(), ("congestion control " + name).c_str());
+    const int waiting = tuning::kWaitingBytesWithinHost;
+    if (is_within_host(socket)) set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting, "TCP_NOTSENT_LOWAT");
+  }
+  const int send_bytes = options.send_buffer_bytes == 0 && is_within_host(socket) ? tuning::kSendBytesWithinHost : options.send_buffer_bytes;
+  const int receive_bytes = options.receive_buffer_bytes;
+  // The system doubles this value for its own bookkeeping.
+  if (send_bytes > 0) set(socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes, "SO_SNDBUF");
+  if (receive_bytes > 0) set(socket, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes, "SO_RCVBUF");
+}
+
 TcpChannel::TcpChannel(std::vector<int> sockets, const TcpOptions& options) : TcpChannel(sockets, sockets, options) {}
 
-TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options) : owned_(sending, receiving) {
-  out_.sockets = std::move(sending);
-  in_.sockets = std::move(receiving);
-  out_.left = in_.left = kStripeBytes;
+TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options)
+    : owned_(sending, receiving), out_(std::move(sending)), in_(std::move(receiving)) {
   if (out_.sockets.empty() || in_.sockets.empty()) throw Error("a channel needs a socket for each direction");
   is_within_host_ = is_within_host(in_.socket());
   for (const OneWay* way : {&out_, &in_}) {
@@ -106,22 +93,33 @@ int TcpChannel::core_of_peer() const {
   return core;
 }
 
-TcpChannel::Owned::Owned(std::vector<int> some, const std::vector<int>& others) : sockets_(std::move(some)) {
+OwnedSockets::OwnedSockets(std::vector<int> some, const std::vector<int>& others) : sockets_(std::move(some)) {
   sockets_.insert(sockets_.end(), others.begin(), others.end());
   std::sort(sockets_.begin(), sockets_.end());
   sockets_.erase(std::unique(sockets_.begin(), sockets_.end()), sockets_.end());
 }
 
-TcpChannel::Owned::~Owned() {
+OwnedSockets::~OwnedSockets() {
   for (const int socket : sockets_) close(socket);
 }
 
-void TcpChannel::OneWay::move(std::size_t bytes) {
-  if (sockets.size() == 1) return;
-  left -= bytes;
-  if (left > 0) return;
-  left = kStripeBytes;
-  at = (at + 1) % sockets.size();
+Stripes::Stripes(std::size_t connections) : connections_(connections), left_(kStripeBytes) {}
+
+void Stripes::move(std::size_t bytes) {
+  if (connections_ == 1) return;
+  left_ -= bytes;
+  if (left_ > 0) return;
+  left_ = kStripeBytes;
+  at_ = (at_ + 1) % connections_;
+}
+
+int Stripes::cut(const iovec* parts, int count, iovec* into) const {
+  int taken = 0;
+  for (std::size_t bytes = most(); taken < std::min(count, kMostVectors) && bytes > 0; ++taken) {
+    into[taken] = {parts[taken].iov_base, std::min(parts[taken].iov_len, bytes)};
+    bytes -= into[taken].iov_len;
+  }
+  return taken;
 }
 
 ssize_t TcpChannel::send(const iovec* parts, int count) { return transfer(out_, parts, count, true); }
@@ -129,15 +127,14 @@ ssize_t TcpChannel::send(const iovec* parts, int count) { return transfer(out_, 
 ssize_t TcpChannel::receive(const iovec* parts, int count) { return transfer(in_, parts, count, false); }
 
 ssize_t TcpChannel::transfer(OneWay& way, const iovec* parts, int count, bool is_sent) {
-  iovec own[kMostVectors];
-  const std::size_t most = way.sockets.size() == 1 ? static_cast<std::size_t>(-1) : way.left;
-  const int own_count = cut(parts, count, most, own);
+  iovec own[Stripes::kMostVectors];
+  const int own_count = way.stripes.cut(parts, count, own);
   ssize_t moved = 0;
   do {
     moved = is_sent ? send_parts(way.socket(), own, own_count) : receive_parts(way.socket(), own, own_count);
   } while (moved < 0 && errno == EINTR);
   if (moved > 0) {
-    way.move(static_cast<std::size_t>(moved));
+    way.stripes.move(static_cast<std::size_t>(moved));
     return moved;
   }
   if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return 0;

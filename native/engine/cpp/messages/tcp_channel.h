@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "channel.h"
@@ -13,6 +14,43 @@ struct TcpOptions {
   std::string congestion;        // an algorithm that the system knows; empty: the system's default
   int send_buffer_bytes = 0;     // 0: small within a host, else the system's default
   int receive_buffer_bytes = 0;  // 0: the system's
+};
+
+// Sets the options of a socket. Throws Error if the system refuses one.
+void prepare(int socket, const TcpOptions& options);
+
+// The position in one direction of a stream that uses several connections: units of equal size go
+// over the connections in turn.
+class Stripes {
+ public:
+  explicit Stripes(std::size_t connections);
+
+  // The connection of the current unit.
+  std::size_t at() const { return at_; }
+  // The most bytes that may go over it now.
+  std::size_t most() const { return connections_ == 1 ? static_cast<std::size_t>(-1) : left_; }
+  void move(std::size_t bytes);
+  // Copies the first most() bytes' worth of `parts` to `into`. Returns the number of parts.
+  int cut(const iovec* parts, int count, iovec* into) const;
+
+  static constexpr int kMostVectors = 64;
+
+ private:
+  const std::size_t connections_;
+  std::size_t at_ = 0;
+  std::size_t left_;
+};
+
+// Closes each of these sockets once.
+class OwnedSockets {
+ public:
+  explicit OwnedSockets(std::vector<int> some, const std::vector<int>& others = {});
+  ~OwnedSockets();
+  OwnedSockets(const OwnedSockets&) = delete;
+  OwnedSockets& operator=(const OwnedSockets&) = delete;
+
+ private:
+  std::vector<int> sockets_;
 };
 
 // Connected, non-blocking sockets, IPv4 or IPv6, that carry one stream per direction. Units of
@@ -33,31 +71,18 @@ class TcpChannel final : public Channel {
   int core_of_peer() const override;
 
  private:
-  // The position in one direction of the stream.
+  // One direction of the stream.
   struct OneWay {
-    std::vector<int> sockets;
-    std::size_t at = 0;    // the socket of the current unit
-    std::size_t left = 0;  // bytes left of the current unit
+    explicit OneWay(std::vector<int> some) : sockets(std::move(some)), stripes(sockets.size()) {}
+    int socket() const { return sockets[stripes.at()]; }
 
-    int socket() const { return sockets[at]; }
-    void move(std::size_t bytes);
-  };
-
-  // Closes each socket once.
-  class Owned {
-   public:
-    Owned(std::vector<int> some, const std::vector<int>& others);
-    ~Owned();
-    Owned(const Owned&) = delete;
-    Owned& operator=(const Owned&) = delete;
-
-   private:
-    std::vector<int> sockets_;
+    const std::vector<int> sockets;
+    Stripes stripes;
   };
 
   ssize_t transfer(OneWay& way, const iovec* parts, int count, bool is_sent);
 
-  const Owned owned_;
+  const OwnedSockets owned_;
   OneWay out_;
   OneWay in_;
   bool is_within_host_;

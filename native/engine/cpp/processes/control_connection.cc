@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "socket_ends.h"
 
@@ -42,7 +43,8 @@ milliseconds send_again_soon(int socket) {
 
 }  // namespace
 
-ControlConnection::ControlConnection(int socket) : socket_(socket), longest_pause_(is_open() ? send_again_soon(socket) : milliseconds(0)) {}
+ControlConnection::ControlConnection(int socket, std::unique_ptr<SealedStream> stream)
+    : socket_(socket), stream_(std::move(stream)), longest_pause_(is_open() ? send_again_soon(socket) : milliseconds(0)) {}
 
 milliseconds ControlConnection::delay_after(milliseconds cut) const {
   return longest_pause_ == milliseconds(0) ? longest_pause_ : std::min(longest_pause_, cut) + kArrival;
@@ -56,29 +58,65 @@ void ControlConnection::send(const std::string& frame) {
 void ControlConnection::flush() {
   is_blocked_ = false;
   while (is_open() && !unsent_.empty()) {
-    const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      is_blocked_ = true;
+    std::size_t sent = 0;
+    const Outcome outcome = send_some(sent);
+    if (outcome == Outcome::kNothing) {
+      // Without encrypted bytes, a sealed stream waits for the other side.
+      is_blocked_ = !stream_ || stream_->has_unsent();
       return;
     }
-    // An error of send() is not handled here, because reading the connection reports it.
-    unsent_.erase(0, sent < 0 ? unsent_.size() : static_cast<std::size_t>(sent));
+    // An error is not handled here, because reading the connection reports it.
+    unsent_.erase(0, outcome == Outcome::kLost ? unsent_.size() : sent);
   }
-  if (is_open() && has_ended_) ::shutdown(socket_, SHUT_WR);
+  if (!is_open() || !has_ended_) return;
+  if (stream_) stream_->end();
+  ::shutdown(socket_, SHUT_WR);
+}
+
+ControlConnection::Outcome ControlConnection::send_some(std::size_t& sent) {
+  ssize_t count = 0;
+  if (stream_) {
+    const iovec part{unsent_.data(), unsent_.size()};
+    count = stream_->send(&part, 1);
+  } else {
+    do {
+      count = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) count = 0;
+  }
+  if (count < 0) return Outcome::kLost;
+  sent = static_cast<std::size_t>(count);
+  return sent > 0 ? Outcome::kMoved : Outcome::kNothing;
 }
 
 bool ControlConnection::read() {
   if (reader_.room_bytes() == 0) return true;
-  const ssize_t count = ::recv(socket_, reader_.room(), reader_.room_bytes(), MSG_DONTWAIT);
-  if (count > 0) reader_.add(static_cast<std::size_t>(count));
-  if (count >= 0) return count > 0;
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+  std::size_t received = 0;
+  const Outcome outcome = receive_some(received);
+  reader_.add(received);
+  return outcome != Outcome::kLost;
+}
+
+ControlConnection::Outcome ControlConnection::receive_some(std::size_t& received) {
+  ssize_t count = 0;
+  if (stream_) {
+    const iovec room{reader_.room(), reader_.room_bytes()};
+    count = stream_->receive(&room, 1);
+    is_altered_ = is_altered_ || (count < 0 && errno == EBADMSG);
+    if (count == 0) return Outcome::kNothing;
+  } else {
+    count = ::recv(socket_, reader_.room(), reader_.room_bytes(), MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return Outcome::kNothing;
+  }
+  if (count <= 0) return Outcome::kLost;
+  received = static_cast<std::size_t>(count);
+  return Outcome::kMoved;
 }
 
 void ControlConnection::end() { has_ended_ = true; }
 
 void ControlConnection::close() {
+  stream_.reset();
   if (is_open()) ::close(socket_);
   socket_ = -1;
 }

@@ -3,10 +3,12 @@
 #if defined(__linux__)
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "../clock.h"
+#include "../sealing/sealed_stream.h"
 #include "frames.h"
 
 namespace coll {
@@ -14,8 +16,9 @@ namespace coll {
 // The connection over which one member watches another. Used under the monitor's mutex only.
 class ControlConnection {
  public:
-  // Takes over a connected, non-blocking socket; -1 for none.
-  explicit ControlConnection(int socket);
+  // Takes over a connected, non-blocking socket; -1 for none. With a stream over this socket, all
+  // frames are sealed. Nothing is sent or believed before its handshake is done.
+  explicit ControlConnection(int socket, std::unique_ptr<SealedStream> stream = nullptr);
   ~ControlConnection() { close(); }
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;
@@ -32,18 +35,26 @@ class ControlConnection {
   void flush();
   // Reads the data that has arrived. Returns false once the other side has closed the connection.
   bool read();
+  // Whether the next read() finds data for which the socket does not become readable.
+  bool has_more() const { return stream_ && stream_->has_more(); }
   std::optional<Frame> next() { return reader_.next(); }
   // How long after a network cut of this length the next data of the other side may still be
   // delayed.
   std::chrono::milliseconds delay_after(std::chrono::milliseconds cut) const;
-  // Whether the other side has sent something that is not a frame.
-  bool is_broken() const { return reader_.is_broken(); }
+  // Whether something has arrived that is not a frame of the other side.
+  bool is_broken() const { return reader_.is_broken() || is_altered_; }
   // Makes the next flushes send the data that still waits, and nothing after that.
   void end();
   void close();
 
  private:
+  enum class Outcome { kMoved, kNothing, kLost };
+  Outcome send_some(std::size_t& sent);
+  Outcome receive_some(std::size_t& received);
+
   int socket_;
+  std::unique_ptr<SealedStream> stream_;
+  bool is_altered_ = false;
   std::chrono::milliseconds longest_pause_;
   bool has_ended_ = false;
   bool is_blocked_ = false;

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -111,14 +112,15 @@ void DataConnections::close() {
   if (std::exchange(is_closed_, true)) return;
   while (!handshakes_.empty()) drop(handshakes_.begin());
   for (Peer& peer : peers_) {
-    for (int& socket : peer.sockets) {
-      if (socket >= 0) ::close(std::exchange(socket, -1));
+    for (DataConnection& connection : peer.connections) {
+      connection.stream.reset();
+      if (connection.socket >= 0) ::close(std::exchange(connection.socket, -1));
     }
   }
   ::close(listener_);
 }
 
-std::optional<std::vector<int>> DataConnections::take(int other) {
+std::optional<std::vector<DataConnection>> DataConnections::take(int other) {
   const Lock lock(mutex_);
   if (is_closed_) return std::nullopt;
   const auto rank = static_cast<std::size_t>(other);
@@ -129,7 +131,7 @@ std::optional<std::vector<int>> DataConnections::take(int other) {
     for (std::size_t index = 0; rank < rank_ && index < peer.tickets.size(); ++index) connect(rank, index, now);
   }
   turn_at(now);
-  if (peer.made == peer.tickets.size()) return std::exchange(peer.sockets, {});
+  if (peer.made == peer.tickets.size()) return std::exchange(peer.connections, {});
   require_possible(rank, now);
   return std::nullopt;
 }
@@ -185,7 +187,7 @@ void DataConnections::connect(std::size_t rank, std::size_t index, Clock::time_p
   handshake.rank = rank;
   handshake.index = index;
   handshake.begun = now;
-  handshakes_.emplace(socket, handshake);
+  handshakes_.emplace(socket, std::move(handshake));
   watch(EPOLL_CTL_ADD, socket, EPOLLOUT);
 }
 
@@ -224,7 +226,7 @@ void DataConnections::admit(int socket, Clock::time_point now) {
   Handshake handshake{};
   handshake.is_accepted = true;
   handshake.begun = now;
-  const auto added = handshakes_.emplace(socket, handshake).first;
+  const auto added = handshakes_.emplace(socket, std::move(handshake)).first;
   watch(EPOLL_CTL_ADD, socket, EPOLLIN);
   advance(added, now);
 }
@@ -232,24 +234,35 @@ void DataConnections::admit(int socket, Clock::time_point now) {
 void DataConnections::advance(Handshakes::iterator handshake, Clock::time_point now) {
   if (!handshake->second.is_accepted) return advance_own(handshake, now);
   std::string problem;
-  if (!receive(handshake, sizeof(Request), problem)) {
-    if (!problem.empty()) drop(handshake);
-    return;
+  if (!handshake->second.stream) {
+    if (!receive(handshake, sizeof(Request), problem)) {
+      if (!problem.empty()) drop(handshake);
+      return;
+    }
+    if (!is_admitted(handshake->second)) {
+      drop(handshake);
+      return;
+    }
+    const Peer& peer = peers_[handshake->second.rank];
+    if (!peer.is_sealed) {
+      const Ticket::Half& reply = peer.tickets[handshake->second.index].reply;
+      if (send_all(handshake->first, reply.data(), reply.size())) finish(handshake);
+      else drop(handshake);
+      return;
+    }
+    seal(handshake);
   }
-  if (!is_admitted(handshake->second)) {
-    drop(handshake);
-    return;
-  }
-  const auto& [socket, known] = *handshake;
-  const Ticket::Half& reply = peers_[known.rank].tickets[known.index].reply;
-  if (send_all(socket, reply.data(), reply.size())) finish(handshake);
-  else drop(handshake);
+  const bool is_proven = shake(handshake, problem);
+  // A copy of the request may have arrived, too: the first end that has proven itself counts.
+  if (is_proven && !is_open(handshake->second.rank, handshake->second.index)) finish(handshake);
+  else if (is_proven || !problem.empty()) drop(handshake);
 }
 
 void DataConnections::advance_own(Handshakes::iterator handshake, Clock::time_point now) {
   const int socket = handshake->first;
   Handshake& own = handshake->second;
-  const Ticket& ticket = peers_[own.rank].tickets[own.index];
+  const Peer& peer = peers_[own.rank];
+  const Ticket& ticket = peer.tickets[own.index];
   if (!own.has_sent) {
     int error = 0;
     socklen_t size = sizeof error;
@@ -262,14 +275,41 @@ void DataConnections::advance_own(Handshakes::iterator handshake, Clock::time_po
     if (!send_all(socket, &request, sizeof request)) return fail(handshake, error_text(errno), now);
     own.has_sent = true;
     watch(EPOLL_CTL_MOD, socket, EPOLLIN);
+    if (peer.is_sealed) seal(handshake);
   }
   std::string problem;
+  if (own.stream) {
+    if (shake(handshake, problem)) finish(handshake);
+    else if (!problem.empty()) fail(handshake, problem, now);
+    return;
+  }
   if (!receive(handshake, sizeof(Ticket::Half), problem)) {
     if (!problem.empty()) fail(handshake, problem, now);
     return;
   }
   if (are_equal(own.received.data(), ticket.reply.data(), ticket.reply.size())) finish(handshake);
   else fail(handshake, "the program that listens there has failed to prove that it is this rank", now);
+}
+
+void DataConnections::seal(Handshakes::iterator found) {
+  auto& [socket, handshake] = *found;
+  const Ticket& ticket = peers_[handshake.rank].tickets[handshake.index];
+  const SealedEnd end = handshake.is_accepted ? SealedEnd::kAccepting : SealedEnd::kConnecting;
+  // Small messages follow each other, and must not wait for an answer.
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  handshake.stream = std::make_unique<SealedStream>(socket, end, Seal{ticket.request, ticket.reply});
+}
+
+// Continues the handshake of TLS. Returns whether the other end has proven that it has the key. If it
+// never will, sets `problem`.
+bool DataConnections::shake(Handshakes::iterator handshake, std::string& problem) {
+  SealedStream& stream = *handshake->second.stream;
+  const bool is_done = stream.shake();
+  if (stream.has_failed()) problem = stream.problem();
+  watch(EPOLL_CTL_MOD, handshake->first, stream.has_unsent() ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  // The stream sends the rest with its first bytes.
+  return is_done;
 }
 
 // Receives the first `bytes` of a connection, and no more. Returns whether they have arrived. If
@@ -290,13 +330,18 @@ bool DataConnections::is_admitted(Handshake& handshake) const {
   std::memcpy(&request, handshake.received.data(), sizeof request);
   if (request.magic != wanted.magic || request.rank <= rank_ || request.rank >= peers_.size()) return false;
   const Peer& peer = peers_[request.rank];
-  // Sockets that were taken leave an empty list.
-  if (request.index >= peer.sockets.size() || peer.sockets[request.index] >= 0) return false;
+  if (request.index >= peer.tickets.size() || is_open(request.rank, request.index)) return false;
   const Ticket::Half& expected = peer.tickets[request.index].request;
   if (!are_equal(request.ticket.data(), expected.data(), expected.size())) return false;
   handshake.rank = request.rank;
   handshake.index = request.index;
   return true;
+}
+
+// Whether this connection was made already. Connections that were taken leave an empty list.
+bool DataConnections::is_open(std::size_t rank, std::size_t index) const {
+  const std::vector<DataConnection>& connections = peers_[rank].connections;
+  return index >= connections.size() || connections[index].socket >= 0;
 }
 
 void DataConnections::fail(Handshakes::iterator handshake, const std::string& problem, Clock::time_point now) {
@@ -310,15 +355,16 @@ void DataConnections::retry(std::size_t rank, std::size_t index, const std::stri
 }
 
 void DataConnections::finish(Handshakes::iterator handshake) {
-  const auto& [socket, made] = *handshake;
+  auto& [socket, made] = *handshake;
   watch(EPOLL_CTL_DEL, socket, 0);
   Peer& peer = peers_[made.rank];
-  peer.sockets[made.index] = socket;
+  peer.connections[made.index] = {socket, std::move(made.stream)};
   ++peer.made;
   handshakes_.erase(handshake);
 }
 
 DataConnections::Handshakes::iterator DataConnections::drop(Handshakes::iterator handshake) {
+  handshake->second.stream.reset();
   ::close(handshake->first);
   return handshakes_.erase(handshake);
 }

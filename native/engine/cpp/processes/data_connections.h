@@ -9,21 +9,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../clock.h"
+#include "../sealing/sealed_stream.h"
 
 namespace coll {
 
-// Secret bytes for one connection between two members, which only these two can derive. Each end
-// sends its half to prove that it is a member.
+// Secret bytes for one connection between two members, which only these two can derive.
 struct Ticket {
   using Half = std::array<std::byte, 32>;
   Half request;  // sent by the higher rank, which connects
-  Half reply;    // sent by the lower rank, which accepts, once it has checked the request
+  // If the connection is sealed: its key, which is never sent. Otherwise sent by the lower rank, which
+  // accepts, once it has checked the request.
+  Half reply;
 };
 
 // A socket address, as a numeric host and a port.
@@ -49,6 +52,13 @@ struct DataListener {
 struct DataPeer {
   DataAddress address;
   std::vector<Ticket> tickets;
+  bool is_sealed = false;
+};
+
+// A connection of which both ends have proven that they are the expected members.
+struct DataConnection {
+  int socket = -1;
+  std::unique_ptr<SealedStream> stream;  // null if the connection is not sealed
 };
 
 // Opens the data connections of a member when a channel first needs them. Never waits, and has no
@@ -66,7 +76,7 @@ class DataConnections {
   // Returns the connections with a rank, in the same order on both ends; the caller owns them.
   // Returns nothing while they are being opened, which the first call starts. Throws Error if they
   // could not be opened in time, or the process has too many open files.
-  std::optional<std::vector<int>> take(int rank);
+  std::optional<std::vector<DataConnection>> take(int rank);
   // Becomes readable when there is something to do for `take` or `turn`.
   int descriptor() const { return events_; }
   // Continues to open connections, and closes those that do not authenticate.
@@ -86,22 +96,24 @@ class DataConnections {
   };
   static_assert(sizeof(Request) == 48, "the same for both ends");
 
-  // A connection whose ends have not both shown their tickets. The sender of an accepted connection
+  // A connection whose ends have not both proven who they are. The sender of an accepted connection
   // is unknown until its request has arrived.
   struct Handshake {
-    bool is_accepted;
+    bool is_accepted = false;
     std::size_t rank = 0;
     std::size_t index = 0;
     bool has_sent = false;
+    // From the request on, if the connection is sealed.
+    std::unique_ptr<SealedStream> stream;
     std::array<std::byte, sizeof(Request)> received{};
     std::size_t filled = 0;
     Clock::time_point begun{};
   };
 
   struct Peer : DataPeer {
-    explicit Peer(DataPeer peer) : DataPeer(std::move(peer)), sockets(tickets.size(), -1) {}
+    explicit Peer(DataPeer peer) : DataPeer(std::move(peer)), connections(tickets.size()) {}
 
-    std::vector<int> sockets;  // -1: not made yet
+    std::vector<DataConnection> connections;  // without a socket: not made yet
     std::size_t made = 0;      // how many ever were
     std::optional<Clock::time_point> wanted;
     std::string problem;       // why the last attempt has failed
@@ -123,6 +135,9 @@ class DataConnections {
   void advance_own(Handshakes::iterator handshake, Clock::time_point now);
   bool receive(Handshakes::iterator handshake, std::size_t bytes, std::string& problem);
   bool is_admitted(Handshake& handshake) const;
+  bool is_open(std::size_t rank, std::size_t index) const;
+  void seal(Handshakes::iterator handshake);
+  bool shake(Handshakes::iterator handshake, std::string& problem);
   void fail(Handshakes::iterator handshake, const std::string& problem, Clock::time_point now);
   void retry(std::size_t rank, std::size_t index, const std::string& problem, Clock::time_point now);
   void finish(Handshakes::iterator handshake);

@@ -43,7 +43,7 @@ void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
 }  // namespace
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
-    : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()),
+    : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_, Clock::now()),
       batch_(watch_.sockets.size() <= kMostRanksWithoutBatch ? milliseconds(0) : kBatch), opened_(watch_.sockets.size()), announced_(watch_.sockets.size()),
       questions_(watch_.sockets.size()), last_turn_(Clock::now()) {
   // A rank that is stopped or cut off for less than the limit may have sent its last beat one
@@ -273,11 +273,14 @@ void Monitor::await_events() {
 
 void Monitor::read(int rank, Clock::time_point now) {
   WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
-  bool goes_on = peer.control->read();
-  while (const std::optional<Frame> frame = peer.control->next()) {
-    peer.heard = now;
-    take(rank, *frame);
-  }
+  bool goes_on = true;
+  do {
+    goes_on = peer.control->read();
+    while (const std::optional<Frame> frame = peer.control->next()) {
+      peer.heard = now;
+      take(rank, *frame);
+    }
+  } while (goes_on && peer.control->has_more());
   const bool is_broken = peer.control->is_broken();
   if (goes_on && !is_broken) return;
   if (!peer.has_left) {

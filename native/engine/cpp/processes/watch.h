@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "../sealing/seal.h"
 
 namespace coll {
 
@@ -13,6 +16,8 @@ struct Watch {
   // Connections by rank; -1 for this rank, and for ranks without a connection, which get news
   // through other ranks.
   std::vector<int> sockets;
+  // By rank: what seals the connection; none for one that is not sealed. Empty if none is.
+  std::vector<std::optional<Seal>> seals;
   std::chrono::milliseconds silence{5000};
   // Time to wait for failures that other members find at the same moment.
   std::chrono::milliseconds settling{250};

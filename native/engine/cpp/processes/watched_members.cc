@@ -6,10 +6,20 @@
 
 namespace coll {
 
-WatchedMembers::WatchedMembers(const std::vector<int>& sockets, Clock::time_point now) {
-  for (const int socket : sockets) {
+namespace {
+
+std::unique_ptr<SealedStream> control_stream(const Watch& watch, std::size_t rank) {
+  if (rank >= watch.seals.size() || !watch.seals[rank]) return nullptr;
+  const SealedEnd end = static_cast<std::size_t>(watch.rank) > rank ? SealedEnd::kConnecting : SealedEnd::kAccepting;
+  return std::make_unique<SealedStream>(watch.sockets[rank], end, *watch.seals[rank]);
+}
+
+}  // namespace
+
+WatchedMembers::WatchedMembers(const Watch& watch, Clock::time_point now) {
+  for (std::size_t rank = 0; rank < watch.sockets.size(); ++rank) {
     members_.emplace_back();
-    members_.back().control = std::make_unique<ControlConnection>(socket);
+    members_.back().control = std::make_unique<ControlConnection>(watch.sockets[rank], control_stream(watch, rank));
     members_.back().heard = now;
   }
 }

@@ -12,6 +12,7 @@
 #include "control_connection.h"
 #include "failure.h"
 #include "roll.h"
+#include "watch.h"
 
 namespace coll {
 
@@ -37,8 +38,8 @@ struct WatchedMember {
 // All members by rank. This rank has connections with some of them, none with itself.
 class WatchedMembers {
  public:
-  // Takes over connected, non-blocking sockets; -1 for none.
-  WatchedMembers(const std::vector<int>& sockets, Clock::time_point now);
+  // Takes over the sockets of `watch`.
+  WatchedMembers(const Watch& watch, Clock::time_point now);
 
   std::size_t size() const { return members_.size(); }
   bool has(int rank) const { return rank >= 0 && static_cast<std::size_t>(rank) < members_.size(); }

@@ -14,6 +14,7 @@
 #include "message_group.h"
 #include "messages/lazy_channel.h"
 #include "processes/data_connections.h"
+#include "sealing_case.h"
 
 namespace coll::test {
 namespace {
@@ -46,12 +47,12 @@ Hello hello_of(int rank, std::size_t index = 0) {
 
 // All members of a group, in this process.
 struct Members {
-  explicit Members(int size, std::size_t streams = 1, milliseconds timeout = milliseconds(20'000)) {
+  explicit Members(int size, std::size_t streams = 1, milliseconds timeout = milliseconds(20'000), bool is_sealed = false) {
     for (int rank = 0; rank < size; ++rank) listeners.emplace_back("127.0.0.1");
     for (int rank = 0; rank < size; ++rank) {
       std::vector<DataPeer> peers;
       for (int other = 0; other < size; ++other) {
-        peers.push_back({DataAddress("127.0.0.1", listeners[static_cast<std::size_t>(other)].port), {}});
+        peers.push_back({DataAddress("127.0.0.1", listeners[static_cast<std::size_t>(other)].port), {}, is_sealed});
         const auto [lower, higher] = std::minmax(rank, other);
         for (std::size_t index = 0; other != rank && index < streams; ++index) peers.back().tickets.push_back({half(lower, higher, index, 1), half(lower, higher, index, 2)});
       }
@@ -75,9 +76,21 @@ bool await(const std::function<bool()>& is_over) {
   return false;
 }
 
+// The sockets of connections that are not sealed.
+std::optional<std::vector<int>> take_sockets(DataConnections& connections, int rank) {
+  const std::optional<std::vector<DataConnection>> taken = connections.take(rank);
+  if (!taken) return std::nullopt;
+  std::vector<int> sockets;
+  for (const DataConnection& connection : *taken) {
+    EXPECT_EQ(connection.stream, nullptr);
+    sockets.push_back(connection.socket);
+  }
+  return sockets;
+}
+
 std::vector<int> taken(DataConnections& connections, int rank) {
   std::optional<std::vector<int>> sockets;
-  await([&] { return (sockets = connections.take(rank)).has_value(); });
+  await([&] { return (sockets = take_sockets(connections, rank)).has_value(); });
   return sockets.value_or(std::vector<int>{});
 }
 
@@ -137,8 +150,8 @@ TEST(DataConnections, MakesAllConnectionsOfAPairInTheSameOrderOnBothEnds) {
   std::optional<std::vector<int>> lower;
   std::optional<std::vector<int>> higher;
   ASSERT_TRUE(await([&] {
-    if (!higher) higher = members[1].take(0);
-    if (!lower) lower = members[0].take(1);
+    if (!higher) higher = take_sockets(members[1], 0);
+    if (!lower) lower = take_sockets(members[0], 1);
     return lower && higher;
   }));
   ASSERT_EQ(lower->size(), 3u);
@@ -159,10 +172,10 @@ TEST(DataConnections, AcceptsWhileNoCallWaitsForTheConnection) {
   std::optional<std::vector<int>> higher;
   EXPECT_TRUE(await([&] {
     members[0].turn();
-    higher = members[1].take(0);
+    higher = take_sockets(members[1], 0);
     return higher.has_value();
   }));
-  const std::optional<std::vector<int>> lower = members[0].take(1);
+  const std::optional<std::vector<int>> lower = take_sockets(members[0], 1);
   ASSERT_TRUE(lower);
   close_all(*lower);
   close_all(*higher);
@@ -366,6 +379,82 @@ struct LazyGroup {
   Members members;
   std::vector<std::unique_ptr<MessageExecutor>> executors;
 };
+
+// Sends bytes both ways over sealed connections of two members.
+void expect_to_carry(Members& members) {
+  LazyChannel lower(members.all[0], 1);
+  LazyChannel higher(members.all[1], 0);
+  std::vector<std::byte> sent(700'001);
+  for (std::size_t at = 0; at < sent.size(); ++at) sent[at] = static_cast<std::byte>(at * at >> 3);
+  Channel* const ends[] = {&lower, &higher};
+  for (const int from : {0, 1}) {
+    std::vector<std::byte> came(sent.size());
+    std::size_t gone = 0;
+    std::size_t filled = 0;
+    EXPECT_TRUE(await([&] {
+      for (bool moves = true; moves;) {
+        const iovec part{sent.data() + gone, sent.size() - gone};
+        const ssize_t out = ends[from]->send(&part, 1);
+        if (out > 0) gone += static_cast<std::size_t>(out);
+        const iovec into{came.data() + filled, came.size() - filled};
+        const ssize_t in = ends[1 - from]->receive(&into, 1);
+        if (in > 0) filled += static_cast<std::size_t>(in);
+        moves = out > 0 || in > 0;
+      }
+      return filled == sent.size();
+    }));
+    EXPECT_EQ(came, sent);
+  }
+}
+
+TEST(SealedDataConnections, CarryBytesBothWaysOverSeveralConnections) {
+  if (!has_openssl()) GTEST_SKIP() << "no OpenSSL 3 for this platform";
+  Members members(2, 3, milliseconds(20'000), true);
+  expect_to_carry(members);
+}
+
+// The request travels in clear, so anybody may copy it.
+TEST(SealedDataConnections, AdmitTheMemberAfterACopyOfItsRequest) {
+  if (!has_openssl()) GTEST_SKIP() << "no OpenSSL 3 for this platform";
+  Members members(2, 1, milliseconds(20'000), true);
+  const Hello hello = hello_of(1);
+  const Stranger silent(members.port(0));
+  silent.say(&hello, sizeof hello);
+  const Stranger wrong(members.port(0));
+  wrong.say(&hello, sizeof hello);
+  wrong.say(&hello, sizeof hello);
+  EXPECT_TRUE(await([&] {
+    members[0].turn();
+    char byte = 0;
+    // An alert of TLS may come first.
+    while (recv(wrong.socket, &byte, 1, 0) == 1) continue;
+    return wrong.has_ended();
+  }));
+  expect_to_carry(members);
+}
+
+TEST(SealedDataConnections, ReportAnImpostor) {
+  if (!has_openssl()) GTEST_SKIP() << "no OpenSSL 3 for this platform";
+  // Rank 0 has other keys: its connections are not sealed.
+  Members members(2, 1, milliseconds(300), true);
+  DataListener listener("127.0.0.1");
+  std::vector<DataPeer> peers;
+  peers.push_back({DataAddress("127.0.0.1", members.port(0)), {{half(0, 1, 0, 1), half(0, 1, 0, 9)}}, true});
+  peers.push_back({DataAddress("127.0.0.1", listener.port), {}, true});
+  DataConnections other(1, listener.socket, std::move(peers), milliseconds(300));
+  std::string text;
+  ASSERT_TRUE(await([&] {
+    members[0].turn();
+    try {
+      return other.take(0).has_value();
+    } catch (const Error& error) {
+      text = error.what();
+      return true;
+    }
+  }));
+  EXPECT_NE(text.find("cannot open a data connection with rank 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("the TLS handshake failed"), std::string::npos) << text;
+}
 
 TEST(LazyChannel, ARingOfEightRanksMakesOneConnectionPerNeighbour) {
   const std::size_t before = open_sockets();

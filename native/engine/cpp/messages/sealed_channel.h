@@ -1,0 +1,37 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <vector>
+
+#include "../processes/data_connections.h"
+#include "tcp_channel.h"
+
+namespace coll {
+
+// A channel over sealed connections. Like a TcpChannel, it lets units of equal size go over its
+// connections in turn. A connection on which a byte was altered fails with EBADMSG.
+class SealedChannel final : public Channel {
+ public:
+  // Takes over the connections, whose handshakes are done. The other side must have them in the same
+  // order. Throws Error for options that the system refuses.
+  explicit SealedChannel(std::vector<DataConnection> connections, const TcpOptions& options = {});
+  ~SealedChannel() override;
+
+  ssize_t send(const iovec* parts, int count) override;
+  ssize_t receive(const iovec* parts, int count) override;
+  pollfd polled_to_send() const override { return {connections_[out_.at()].socket, POLLOUT, 0}; }
+  // After a call of receive() that has returned 0, no byte is kept here.
+  pollfd polled_to_receive() const override { return {connections_[in_.at()].socket, POLLIN, 0}; }
+  void sleep(int) override {}
+
+ private:
+  const OwnedSockets owned_;
+  const std::vector<DataConnection> connections_;
+  Stripes out_;
+  Stripes in_;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { controlChannel, messageChannel, sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
+import type { OpenedProcessGroup } from '../src/index.js';
+import { AttackedNetwork } from './attacked-network.ts';
+
+let network = new AttackedNetwork();
+afterEach(() => {
+  network.close();
+  network = new AttackedNetwork();
+});
+
+const control = `channel ${sealedControlChannel}`;
+const messages = `channel ${sealedMessageChannel}`;
+const values = new Float32Array(5000).fill(Math.PI);
+
+async function closeAll(groups: readonly OpenedProcessGroup[]): Promise<void> {
+  await Promise.all(groups.map((group) => group.close()));
+}
+
+describe('an encrypted group', () => {
+  it('computes and sends messages, and shows nothing of them to the network', async () => {
+    const groups = await Promise.all(network.open());
+    const results = await Promise.all(groups.map((group) => group.allReduce('sum', values.slice())));
+    for (const result of results) expect(result[4999]).toBe(Math.fround(2 * Math.fround(Math.PI)));
+    for (const [from, to] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const received = groups[to].receive(from, new Float32Array(values.length));
+      await groups[from].send(to, values);
+      expect(await received).toEqual(values);
+    }
+    const bytes = Buffer.from(values.buffer).subarray(0, 16);
+    const sums = Buffer.from(new Float32Array(4).fill(2 * Math.PI).buffer);
+    for (const { purpose, said } of network.connections) {
+      for (const clear of [bytes, sums, Buffer.from(network.jobKey)]) {
+        for (const direction of said) expect([purpose, direction.includes(clear)]).toEqual([purpose, false]);
+      }
+    }
+    expect(network.about(control)).toHaveLength(1);
+    expect(network.about(messages)).toHaveLength(1);
+    for (const channel of [controlChannel, messageChannel]) expect(network.about(`channel ${channel}`)).toEqual([]);
+    expect(groups[0].explain().text).toMatch(/rank 1 over tcp: .*; encrypted by TLS_AES_128_GCM_SHA256$/m);
+    await closeAll(groups);
+  });
+
+  it.each([
+    ['data', /rank [01] on .* sent corrupt or foreign bytes over a data connection/],
+    [
+      control,
+      /rank [01] on .* was lost: (corrupt or foreign bytes arrived over its control connection|its process or)/,
+    ],
+  ])('fails on both ranks with an error that names a rank if bytes are injected (%s)', async (purpose, message) => {
+    for (const to of [0, 1] as const) {
+      network = new AttackedNetwork();
+      const groups = await Promise.all(network.open());
+      const sum = () => Promise.allSettled(groups.map((group) => group.allReduce('sum', values.slice())));
+      await sum();
+      network.about(purpose)[0]?.ends[to].write(randomBytes(64));
+      await sum();
+      for (const result of await sum()) {
+        expect(result).toMatchObject({
+          status: 'rejected',
+          reason: { code: 'ERR_COLL_PEER_FAILED', message: expect.stringMatching(message) },
+        });
+      }
+      await closeAll(groups);
+      network.close();
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net';
+import { connect as connectTls, TLSSocket, type TLSSocketOptions } from 'node:tls';
+import { preSharedKeys } from './secure-connection.js';
+
+/** What both ends of one connection know. */
+export interface SocketSeal {
+  /** Names the key, in clear. */
+  readonly identity: Buffer;
+  /** 32 secret bytes, for this connection only. */
+  readonly key: Buffer;
+}
+
+/**
+ * Seals a connection of which both ends have derived the same key: with TLS 1.3 and an ephemeral
+ * Diffie-Hellman exchange, authenticated by the key alone. Both ends may write at once. If the other
+ * end lacks the key, or somebody changes a byte, the returned socket emits `error` and `close`, and
+ * delivers nothing from there on.
+ * The same happens if the two have not agreed within ten seconds.
+ *
+ * @param isServer whether this end waits for the other one's first message
+ */
+export function sealSocket(socket: Socket, { identity, key }: SocketSeal, isServer: boolean): TLSSocket {
+  const name = identity.toString('hex');
+  const common = { ...preSharedKeys, ciphers: sealedCiphers, ecdhCurve: 'X25519:P-256', honorCipherOrder: true };
+  const sealed = isServer
+    ? new TLSSocket(socket, {
+        ...common,
+        isServer,
+        pskCallback: (_: unknown, asked: string) => (asked === name ? key : null),
+      } as TLSSocketOptions)
+    : connectTls({
+        ...common,
+        socket,
+        pskCallback: () => ({ psk: key, identity: name }),
+        // There are no certificates: the key authenticates the other end.
+        checkServerIdentity: () => undefined,
+      });
+  // If somebody changes the length of a message, both ends wait for the rest.
+  const late = setTimeout(() => sealed.destroy(new Error('TLS was not agreed upon in time')), longestMillis).unref();
+  sealed.once('secure', () => clearTimeout(late));
+  sealed.once('close', () => clearTimeout(late));
+  return sealed;
+}
+
+const longestMillis = 10_000;
+// The last one only because Node.js demands a suite of older versions of TLS, which are refused.
+const sealedCiphers = 'TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:ECDHE-PSK-CHACHA20-POLY1305';
