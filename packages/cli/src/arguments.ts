@@ -231,7 +231,7 @@ For several hosts, start the program with the launcher of the cluster, without c
   mpirun -n 4 node train.js            Open MPI, MPICH, Intel MPI
   srun --mpi=pmi2 -n 4 node train.js   Slurm; or --mpi=pmix
   a Job with a Service                 Kubernetes; set COLL_SIZE and COLL_SERVICE
-Between hosts, set COLL_JOB_KEY to one secret of \`coll key\`, and COLL_INSECURE=1, because data is not encrypted.
+Between hosts, set COLL_JOB_KEY to one secret of \`coll key\`.
 Under any other launcher, run \`coll store --print-env\` on one host, and set the variables that it prints.`;
 
 function storeCommand(command: Command): Command {
