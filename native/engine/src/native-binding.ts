@@ -124,7 +124,8 @@ export interface NativeBinding {
   attachRecord?(memory: Int32Array): void;
   /**
    * The functions with which `@coll/processes` communicates between processes; undefined on
-   * platforms without them.
+   * platforms without them. `sealing`: the TLS suite that this processor prefers, and the reason if
+   * the runtime cannot encrypt connections, otherwise an empty text.
    */
-  readonly processes?: object;
+  readonly processes?: { sealing(): readonly [cipher: string, problem: string] };
 }

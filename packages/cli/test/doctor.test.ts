@@ -43,7 +43,7 @@ it('prints a line per fact, with a verdict and the cure', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const names = ['system', 'processor', 'cores', 'NUMA', 'caches', 'helpers', 'packages', 'engine', 'native binary'];
   const others = ['thresholds', 'shared memory', 'memory access', 'huge pages', 'open files', 'host name', 'address'];
-  for (const name of [...names, ...others, 'ports', 'TLS', 'records', 'MPI', 'NCCL', 'GPUs', '/dev/shm'])
+  for (const name of [...names, ...others, 'ports', 'TLS', 'encryption', 'records', 'MPI', 'NCCL', 'GPUs', '/dev/shm'])
     expect(stdout).toMatch(new RegExp(`^(ok|slow)? +${name} +\\S`, 'm'));
   expect(stdout).not.toContain('\u001b');
 });
@@ -61,6 +61,14 @@ it('prints JSON with the facts', async () => {
 
 it('prints the number of cores of COLL_CORES', async () => {
   expect((await doctor([], { COLL_CORES: '1' })).stdout).toMatch(/^ +cores +1 core by COLL_CORES/m);
+});
+
+it('reports whether and how connections between hosts are encrypted', async () => {
+  const { line } = await reportOf([]);
+  const text = expect.stringMatching(/^TLS_(AES_128_GCM|CHACHA20_POLY1305)_SHA256 between hosts/);
+  expect(line('encryption')).toMatchObject({ verdict: expect.stringMatching(/^(ok|slow)$/), text });
+  const open = await reportOf([], { COLL_INSECURE: '1' });
+  expect(open.line('encryption')?.['text']).toBe('none between hosts, because COLL_INSECURE is set');
 });
 
 it('exits with code 2 if a setting is invalid', async () => {

@@ -1,4 +1,5 @@
 import { addressCheck } from './address.js';
+import { encryptionCheck } from './encryption.js';
 import { engineCheck } from './engine.js';
 import { mpiCheck, ncclCheck } from './libraries.js';
 import { limitsCheck } from './limits.js';
@@ -19,6 +20,7 @@ export const checks: readonly Check[] = [
   limitsCheck,
   addressCheck,
   tlsCheck,
+  encryptionCheck,
   recordsCheck,
   mpiCheck,
   ncclCheck,
