@@ -16,7 +16,8 @@ std::vector<int> sockets_of(const std::vector<DataConnection>& connections) {
 }  // namespace
 
 SealedChannel::SealedChannel(std::vector<DataConnection> connections, const TcpOptions& options)
-    : owned_(sockets_of(connections)), connections_(std::move(connections)), out_(connections_.size()), in_(connections_.size()) {
+    : owned_(sockets_of(connections)), connections_(std::move(connections)), out_(connections_.size()), in_(connections_.size()),
+      is_within_host_(is_within_host(connections_.front().socket)) {
   for (const DataConnection& connection : connections_) prepare(connection.socket, options);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../processes/data_connections.h"
+#include "../processes/socket_ends.h"
 #include "tcp_channel.h"
 
 namespace coll {
@@ -24,12 +25,14 @@ class SealedChannel final : public Channel {
   // After a call of receive() that has returned 0, no byte is kept here.
   pollfd polled_to_receive() const override { return {connections_[in_.at()].socket, POLLIN, 0}; }
   void sleep(int) override {}
+  int core_of_peer() const override { return is_within_host_ ? core_of_other_end(connections_[in_.at()].socket) : -1; }
 
  private:
   const OwnedSockets owned_;
   const std::vector<DataConnection> connections_;
   Stripes out_;
   Stripes in_;
+  const bool is_within_host_;
 };
 
 }  // namespace coll

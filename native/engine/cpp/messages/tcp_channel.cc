@@ -85,14 +85,6 @@ TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, con
   }
 }
 
-// Within a host, the sender's core carries a packet all the way to the receiver's socket.
-int TcpChannel::core_of_peer() const {
-  int core = -1;
-  socklen_t size = sizeof core;
-  if (!is_within_host_ || getsockopt(in_.socket(), SOL_SOCKET, SO_INCOMING_CPU, &core, &size) != 0) return -1;
-  return core;
-}
-
 OwnedSockets::OwnedSockets(std::vector<int> some, const std::vector<int>& others) : sockets_(std::move(some)) {
   sockets_.insert(sockets_.end(), others.begin(), others.end());
   std::sort(sockets_.begin(), sockets_.end());

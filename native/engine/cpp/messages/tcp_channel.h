@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../processes/socket_ends.h"
 #include "channel.h"
 
 namespace coll {
@@ -68,7 +69,7 @@ class TcpChannel final : public Channel {
   pollfd polled_to_send() const override { return {out_.socket(), POLLOUT, 0}; }
   pollfd polled_to_receive() const override { return {in_.socket(), POLLIN, 0}; }
   void sleep(int) override {}
-  int core_of_peer() const override;
+  int core_of_peer() const override { return is_within_host_ ? core_of_other_end(in_.socket()) : -1; }
 
  private:
   // One direction of the stream.

@@ -29,6 +29,13 @@ bool is_tcp(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
+// Within a host, the sender's core carries a packet all the way to the receiver's socket.
+int core_of_other_end(int socket) {
+  int core = -1;
+  socklen_t size = sizeof core;
+  return getsockopt(socket, SOL_SOCKET, SO_INCOMING_CPU, &core, &size) == 0 ? core : -1;
+}
+
 }  // namespace coll
 
 #endif

@@ -413,6 +413,25 @@ TEST(SealedDataConnections, CarryBytesBothWaysOverSeveralConnections) {
   expect_to_carry(members);
 }
 
+// Ranks that wait for each other on one core move apart only if they know it.
+TEST(SealedDataConnections, TellTheCoreOfAPeerOnTheSameHost) {
+  if (!has_openssl()) GTEST_SKIP() << "no OpenSSL 3 for this platform";
+  Members members(2, 1, milliseconds(20'000), true);
+  LazyChannel lower(members.all[0], 1);
+  LazyChannel higher(members.all[1], 0);
+  std::byte sent{};
+  std::byte came{};
+  const iovec out{&sent, 1};
+  const iovec in{&came, 1};
+  ASSERT_TRUE(await([&] {
+    lower.receive(&in, 1);
+    return higher.send(&out, 1) == 1;
+  }));
+  EXPECT_TRUE(await([&] { return lower.receive(&in, 1) == 1; }));
+  EXPECT_GE(lower.core_of_peer(), 0);
+  EXPECT_LT(lower.core_of_peer(), sysconf(_SC_NPROCESSORS_CONF));
+}
+
 // The request travels in clear, so anybody may copy it.
 TEST(SealedDataConnections, AdmitTheMemberAfterACopyOfItsRequest) {
   if (!has_openssl()) GTEST_SKIP() << "no OpenSSL 3 for this platform";
