@@ -1,6 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { RuntimeError } from '@coll/core';
-import type { SocketSeal } from '@coll/rendezvous/internal';
 import { HandshakeStream } from './handshake-stream.js';
 import {
   decodeHello,
@@ -13,6 +12,7 @@ import {
 } from './hello.js';
 import type { MemberConfig } from './member-config.js';
 import type { Address } from './peer-info.js';
+import type { SocketSeal } from './sealed-socket.js';
 import { sealOf } from './sealing.js';
 import type { Sockets } from './sockets.js';
 

@@ -13,7 +13,6 @@ import {
 } from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { listOf, status, type Thresholds } from '@coll/native/addon';
-import type { SocketSeal } from '@coll/rendezvous/internal';
 import { leastMillis } from './call-timing.js';
 import type { DataConnections } from './data-listener.js';
 import type { LocalRank } from './local-rank.js';
@@ -28,6 +27,7 @@ import type {
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, failureFrom } from './process-failures.js';
 import { millisOf, ProcessQueue } from './process-queue.js';
+import type { SocketSeal } from './sealed-socket.js';
 
 /** A member of a group of processes, and its connections. */
 export interface NativeGroupOptions {

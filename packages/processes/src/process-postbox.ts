@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { CollError } from '@coll/core';
 import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
-import { sealSocket } from '@coll/rendezvous/internal';
 import { connectOne, type Mesh } from './connections.js';
 import { messageChannel, sealedMessageChannel } from './hello.js';
 import { isSameHost } from './host.js';
@@ -10,6 +9,7 @@ import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 import { refusalText } from './refusal-text.js';
+import { sealSocket } from './sealed-socket.js';
 import { isSealedBetween } from './sealing.js';
 
 /** A rank from which this process receives posts (steps of messages). */

@@ -1,8 +1,8 @@
 import { createHash, hkdfSync } from 'node:crypto';
-import type { SocketSeal } from '@coll/rendezvous/internal';
 import { isSameHost } from './host.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import type { ProcessBinding } from './process-binding.js';
+import type { SocketSeal } from './sealed-socket.js';
 
 const halfBytes = 32;
 

@@ -27,6 +27,6 @@ export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
 export { addressOf, isLoopback, reachableAddress } from './own-address.js';
 export { claimPmi, holdLauncher } from './pmi/launcher-channel.js';
-export { type SocketSeal, sealSocket } from './sealed-socket.js';
+export { preSharedKeys } from './pre-shared-keys.js';
 export { defaultStallSeconds, hasStallReader, stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

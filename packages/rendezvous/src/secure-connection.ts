@@ -1,12 +1,8 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import {
-  connect as connectTls,
-  createServer as createTlsServer,
-  type SecureContextOptions,
-  type TLSSocket,
-} from 'node:tls';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { CollError } from '@coll/core';
+import { preSharedKeys } from './pre-shared-keys.js';
 
 /*
  * A connection begins with a preamble and continues with TLS under a key derived from the job key.
@@ -24,15 +20,6 @@ const preambleLength = 2 * macLength;
 const refusal = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 51);
 
 const pskIdentity = 'coll';
-/** What all connections with a pre-shared key have in common. */
-export const preSharedKeys: SecureContextOptions = {
-  // No certificates are checked. By default, Node.js parses more than a hundred root certificates in
-  // every process that uses TLS, which takes longer than the rest of the handshake.
-  ca: [],
-  ciphers: 'TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384:ECDHE-PSK-CHACHA20-POLY1305',
-  minVersion: 'TLSv1.3',
-  maxVersion: 'TLSv1.3',
-};
 
 /**
  * Refuses a runtime whose TLS has no pre-shared keys, before any connection opens. Such runtimes

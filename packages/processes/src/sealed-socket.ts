@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { connect as connectTls, TLSSocket, type TLSSocketOptions } from 'node:tls';
-import { preSharedKeys } from './secure-connection.js';
+import { preSharedKeys } from '@coll/rendezvous/internal';
 
 /** What both ends of one connection know. */
 export interface SocketSeal {
