@@ -39,7 +39,7 @@ function checked() {
 
 /** Whether an error is about a missing type in JavaScript. */
 function isOfTypes({ code }: ts.Diagnostic): boolean {
-  return [7005, 7006, 7011, 7019, 7023, 7024, 7031, 7034].includes(code);
+  return [7005, 7006, 7011, 7017, 7019, 7023, 7024, 7031, 7034].includes(code);
 }
 
 /** A pattern for the output that a page shows; `…` stands for any text. */

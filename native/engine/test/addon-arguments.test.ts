@@ -205,7 +205,7 @@ describe('an offer made for another group', () => {
 describe.skipIf(!processes)('handles of process groups', () => {
   if (!processes) return;
   const one = program(1);
-  const group = () => processes['group']?.(0, Int32Array.of(-1), 1000, () => {});
+  const group = () => processes['group']?.(0, Int32Array.of(-1), [new Uint8Array()], 1000, () => {});
   const [segment, info] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
   const memory = processes['sharedMemory']?.(0, [segment]);
   const executing = group();
@@ -251,6 +251,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
     group: [
       number('rank', 0, -1, 1),
       ['sockets', Int32Array.of(-1), undefined, [-1], Int32Array.of(), floats(-1)],
+      ['seals', [new Uint8Array()], undefined, [], [[]], [floats(1)], [new Uint8Array(63)]],
       number('silenceMillis', 1000, 0, -1),
       ['wake', () => {}, undefined, {}],
     ],
@@ -261,6 +262,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
       ['hosts', ['::1'], undefined, [], [1], ['::1', '::1'], ['localhost']],
       ['ports', Int32Array.of(1), undefined, [1], Int32Array.of(), floats(1), Int32Array.of(-1), Int32Array.of(65_536)],
       ['tickets', [new Uint8Array()], undefined, [], [[]], [floats(1)], [new Uint8Array(63)], [new Uint8Array(64)]],
+      ['sealed', [false], undefined, [], [0]],
       number('connectMillis', 0, -1, 0.5, 2 ** 31),
       ['rings', [undefined], undefined, [], [undefined, undefined]],
       number('generation', 0, -1, 0.5, 2 ** 32),
