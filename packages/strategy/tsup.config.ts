@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import type { Options } from 'tsup';
 import { libConfig } from '../../tools/tsup/lib-config.ts';
 
@@ -8,13 +8,13 @@ const [forNode, modules] = libConfig({
   esbuildPlugins: [],
 }) as readonly [Options, Options];
 
-// What is not for Node.js is for pages, which have another host.
-const hostOfPages: Options = {
+// Bundles of pages take another host: see `imports` in package.json.
+const withHosts: Options = {
   ...modules,
   async onSuccess() {
-    await writeFile('dist/modules/host.js', "export * from './page/host.js';\n");
-    await rm('dist/modules/host.js.map');
+    await rename('dist/modules/host.js', 'dist/modules/host-of-node.js');
+    await writeFile('dist/modules/host.js', "export * from '#host';\n");
   },
 };
 
-export default [forNode, hostOfPages];
+export default [forNode, withHosts];

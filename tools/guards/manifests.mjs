@@ -36,20 +36,20 @@ ensure(
 const source = '@coll/source';
 
 /**
- * The files of an entry. Only if all entries of a package have the same conditions, a program or bundle gets one copy of
- * it. If a package has entries for pages, `page-NAME.ts`, its `modules` are for pages alone: a bundler for Node.js need
- * not set the condition `node`.
+ * The files of an entry. Only if all packages have the same conditions, a program or bundle gets the same copy of every
+ * package. An entry may have a version for pages, `page-NAME.ts`, which uses the same copies as other platforms.
  */
 function entryOf(folder, target) {
   if (typeof target === 'string') return target;
   const name = target[source].replace(/^\.\/src\/(.*)\.ts$/, '$1');
-  const isForPages = (file) => existsSync(path.join(root, folder, `src/page-${file}.ts`));
-  const modules = `./dist/modules/${isForPages(name) ? 'page-' : ''}${name}.js`;
   return {
     [source]: `./src/${name}.ts`,
     types: `./types/${name}.d.ts`,
     node: `./dist/${name}.js`,
-    ...(isForPages('index') ? { browser: modules, default: `./dist/${name}.js` } : { default: modules }),
+    ...(existsSync(path.join(root, folder, `src/page-${name}.ts`))
+      ? { browser: `./dist/modules/page-${name}.js` }
+      : {}),
+    default: `./dist/modules/${name}.js`,
   };
 }
 
