@@ -1,15 +1,14 @@
 import type { Tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import * as tf from '@tensorflow/tfjs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { unisonContext } from '../test/unison-context.ts';
 import { type ShareOptions, shareOf } from './share-of.js';
 import { rowsOf } from './uneven-shares.js';
 
-beforeAll(async () => {
-  tf.enableProdMode();
-  await tf.setBackend('cpu');
-});
+// Another file may have left another backend, and the tables of cases below already make tensors.
+tf.enableProdMode();
+await tf.setBackend('cpu');
 
 /** Replicas that pass the same data. */
 const replicas = (count: number): ReplicaContext[] =>
