@@ -7,9 +7,9 @@ type GroupIdentity = Pick<MemberConfig, 'key' | 'job' | 'generation' | 'size'>;
 /**
  * Derives the tickets of the data connections between two members, 64 bytes each. The first half is
  * what the connecting member sends. If `isSealed`, the second half is the key of TLS, which nobody
- * sends; otherwise it is what the accepting member answers. A ticket is the HMAC-SHA512, keyed by the job key, of the fresh nonces of both members, the group, both
- * ranks and the number of the connection. Only members can derive it, and it is valid for one
- * connection.
+ * sends; otherwise it is what the accepting member answers. A ticket is the HMAC-SHA512, keyed by the
+ * job key, of the fresh nonces of both members, the group, both ranks and the number of the
+ * connection. Only members can derive it, and it is valid for one connection.
  *
  * @param nonces the nonce of each rank
  */

@@ -4,7 +4,7 @@ import type { Machine } from '@coll/native/machine';
 import type { Loading } from '../node/module-loading.js';
 import { pageHost } from './page-host.js';
 
-/** The host of strategies: a page. The build for pages takes this module instead of `../host.ts`. */
+/** The host of strategies: a page. Bundles of pages take this module instead of `../host.ts` (`imports` in package.json). */
 export const host: Host<Loading> = pageHost;
 
 /** A page has the engines of core alone. */
