@@ -89,10 +89,9 @@ export interface OpenProcessGroupOptions {
    */
   readonly algorithm?: Algorithm | undefined;
   /**
-   * After every so many collectives that give all members the same result (all-reduce, broadcast,
-   * all-gather), members compare a 64-bit hash of the latest one. A difference fails the group with
-   * an InternalError that names the first member that differs. Must be the same on all members.
-   * Default: 0, which compares nothing.
+   * 100: members compare a 64-bit hash of every 100th result that all of them get (of all-reduce,
+   * broadcast and all-gather). A difference fails the group with an InternalError that names the first
+   * member that differs. Must be the same on all members. Default: 0, which compares nothing.
    */
   readonly checkResults?: number | undefined;
   /**

@@ -36,9 +36,8 @@ export interface JoinThreadGroupOptions {
   /** The algorithm of the collectives. Must be the same for all members. */
   readonly algorithm: Algorithm;
   /**
-   * After every so many collectives that give all members the same result (all-reduce, broadcast,
-   * all-gather), members compare a 64-bit hash of the latest one. Must be the same on all members.
-   * Default: 0, which compares nothing.
+   * 100: members compare a 64-bit hash of every 100th result that all of them get (of all-reduce,
+   * broadcast and all-gather). Must be the same on all members. Default: 0, which compares nothing.
    */
   readonly checkResults?: number | undefined;
 }

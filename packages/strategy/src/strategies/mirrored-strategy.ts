@@ -47,10 +47,9 @@ export interface MirroredStrategyOptions {
   /** The registry for names. Default: the registry of this realm. */
   readonly registry?: Registry;
   /**
-   * After every so many collectives that give all replicas the same result (all-reduce, broadcast,
-   * all-gather), replicas compare a 64-bit hash of the latest one. A difference, such as of damaged
-   * memory, is an InternalError that names the first replica that differs. Refused with an ops
-   * object. Default: 0, which compares nothing.
+   * 100: replicas compare a 64-bit hash of every 100th result that all of them get (of all-reduce,
+   * broadcast and all-gather). A difference, such as by damaged memory, is an InternalError that names
+   * the first replica that differs. Refused with an ops object. Default: 0, which compares nothing.
    */
   readonly checkResults?: number;
 }
