@@ -9,6 +9,7 @@ import {
 } from '@coll/core';
 import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
+import { openRecord } from '@coll/native/record';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
 import { type Store, subStore, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
@@ -40,6 +41,8 @@ process.on('message', (message: ToRank) => {
   else void take(message).then(say);
 });
 process.once('disconnect', () => process.exit());
+// The recorder has a thread for as long as the process lives.
+openRecord();
 say({ type: 'started' });
 
 function say(message: FromRank): void {
