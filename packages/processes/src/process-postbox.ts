@@ -10,7 +10,7 @@ import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 import { refusalText } from './refusal-text.js';
 import { sealSocket } from './sealed-socket.js';
-import { isSealedBetween } from './sealing.js';
+import { cipherBetween, isSealedBetween } from './sealing.js';
 
 /** A rank from which this process receives posts (steps of messages). */
 interface Peer {
@@ -137,7 +137,8 @@ export class ProcessPostbox implements Postbox {
       if (!isSealed) return this.#attach(rank, peer, socket);
       // An error of the connection below is one of the sealed connection, too.
       socket.on('error', () => {});
-      this.#attach(rank, peer, sealSocket(socket, connection.seal, rank > member.rank));
+      const cipher = cipherBetween(peers, member.rank, rank);
+      this.#attach(rank, peer, sealSocket(socket, connection.seal, { isServer: rank > member.rank, cipher }));
     } catch {
       // The group is closed, the member has left, or a different process now listens at its address
       // and refuses this one.

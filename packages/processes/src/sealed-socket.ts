@@ -10,18 +10,29 @@ export interface SocketSeal {
   readonly key: Buffer;
 }
 
+/** How an end seals a connection. */
+export interface SealSocketOptions {
+  /** Whether this end waits for the other one's first message. */
+  readonly isServer: boolean;
+  /** The TLS suite to use, by `cipherBetween`. */
+  readonly cipher: string;
+}
+
 /**
  * Seals a connection of which both ends have derived the same key: with TLS 1.3 and an ephemeral
  * Diffie-Hellman exchange, authenticated by the key alone. Both ends may write at once. If the other
  * end lacks the key, or somebody changes a byte, the returned socket emits `error` and `close`, and
  * delivers nothing from there on.
  * The same happens if the two have not agreed within ten seconds.
- *
- * @param isServer whether this end waits for the other one's first message
  */
-export function sealSocket(socket: Socket, { identity, key }: SocketSeal, isServer: boolean): TLSSocket {
+export function sealSocket(
+  socket: Socket,
+  { identity, key }: SocketSeal,
+  { isServer, cipher }: SealSocketOptions,
+): TLSSocket {
   const name = identity.toString('hex');
-  const common = { ...preSharedKeys, ciphers: sealedCiphers, ecdhCurve: 'X25519:P-256', honorCipherOrder: true };
+  const ciphers = [...suites.filter((suite) => suite === cipher), ...suites, suiteOfOldVersions].join(':');
+  const common = { ...preSharedKeys, ciphers, ecdhCurve: 'X25519:P-256', honorCipherOrder: true };
   const sealed = isServer
     ? new TLSSocket(socket, {
         ...common,
@@ -43,5 +54,6 @@ export function sealSocket(socket: Socket, { identity, key }: SocketSeal, isServ
 }
 
 const longestMillis = 10_000;
-// The last one only because Node.js demands a suite of older versions of TLS, which are refused.
-const sealedCiphers = 'TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:ECDHE-PSK-CHACHA20-POLY1305';
+const suites = ['TLS_AES_128_GCM_SHA256', 'TLS_CHACHA20_POLY1305_SHA256'];
+// Only because Node.js demands a suite of older versions of TLS, which are refused.
+const suiteOfOldVersions = 'ECDHE-PSK-CHACHA20-POLY1305';
