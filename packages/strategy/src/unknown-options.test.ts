@@ -36,7 +36,7 @@ const ofWorkers = [
   'jobKey',
   'generation',
   'host',
-].concat(...['insecure', 'transport', 'streams', 'heartbeatSeconds', 'checkResults']);
+].concat(...['encrypt', 'insecure', 'transport', 'streams', 'heartbeatSeconds', 'checkResults']);
 
 it.each<[owner: string, take: (options: never) => unknown, names: readonly string[]]>([
   ['options of a task', (options) => taskOptions(options), task],

@@ -12,6 +12,7 @@ import {
   ClusterSpec,
   ExperimentalMultiWorkerMirroredStrategy,
   MultiWorkerMirroredStrategy,
+  type MultiWorkerMirroredStrategyOptions,
   SimpleClusterResolver,
   Strategy,
   TFConfigClusterResolver,
@@ -134,14 +135,30 @@ describe('a MultiWorkerMirroredStrategy', () => {
     );
   });
 
+  /** Two strategies that open their group themselves. */
+  function strategiesAt(port: number, options: MultiWorkerMirroredStrategyOptions) {
+    const worker = [`127.0.0.1:${port}`, '127.0.0.1:1'];
+    return worker.map((_, taskId) => {
+      const clusterResolver = new SimpleClusterResolver(new ClusterSpec({ worker }), { taskType: 'worker', taskId });
+      return new MultiWorkerMirroredStrategy({ clusterResolver, devices: ['cpu:0'], host: '127.0.0.1', ...options });
+    });
+  }
+
+  it('encrypts connections within a host if the option encrypt says so', async () => {
+    const options = { jobKey: TcpStoreServer.newKey(), transport: 'tcp', encrypt: 'always' } as const;
+    const strategies = strategiesAt(await freePort(), options);
+    const explanations = await Promise.all(strategies.map((strategy) => strategy.explain()));
+    for (const { links } of explanations) expect(links[0]?.reason).toMatch(/encrypted by TLS_/);
+    await Promise.all(strategies.map((strategy) => strategy.close()));
+    const [contradicting] = strategiesAt(await freePort(), { ...options, insecure: true });
+    await expect(contradicting?.ready()).rejects.toThrow(/encrypt: 'always' and insecure: true .* contradict/);
+    await contradicting?.close();
+  });
+
   it('closes the group and the store that it opened', async () => {
     const port = await freePort();
-    const worker = [`127.0.0.1:${port}`, '127.0.0.1:1'];
-    const job = { job: 'closes', jobKey: TcpStoreServer.newKey(), host: '127.0.0.1' };
-    const strategies = worker.map((_, taskId) => {
-      const clusterResolver = new SimpleClusterResolver(new ClusterSpec({ worker }), { taskType: 'worker', taskId });
-      return new MultiWorkerMirroredStrategy({ clusterResolver, devices: ['cpu:0'], ...job });
-    });
+    const job = { job: 'closes', jobKey: TcpStoreServer.newKey() };
+    const strategies = strategiesAt(port, job);
     await Promise.all(strategies.map((strategy) => strategy.ready()));
     await expect(TcpStoreServer.listen({ ...job, port })).rejects.toThrow(/EADDRINUSE/);
     await Promise.all(strategies.map((strategy) => strategy.close()));

@@ -29,6 +29,7 @@ const experimentalOptions = knownOptions<ExperimentalMultiWorkerMirroredStrategy
     jobKey: true,
     generation: true,
     host: true,
+    encrypt: true,
     insecure: true,
     transport: true,
     streams: true,

@@ -107,6 +107,7 @@ const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiW
   jobKey: true,
   generation: true,
   host: true,
+  encrypt: true,
   insecure: true,
   transport: true,
   streams: true,
@@ -365,6 +366,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 
   async #workerConfig(scope: string, signal?: AbortSignal): Promise<WorkerConfig> {
     const {
+      encrypt,
       insecure,
       transport,
       streams,
@@ -382,7 +384,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       }),
       rank: this.#info.idInCluster,
       size: this.#info.workers,
-      transport: { host, insecure, transport, streams, heartbeatSeconds, checkResults },
+      transport: { host, encrypt, insecure, transport, streams, heartbeatSeconds, checkResults },
       startupTimeoutSeconds,
       scope,
     };

@@ -8,7 +8,7 @@ import type { StoreAddress } from './store-address.js';
 /** How workers exchange data, as accepted by `openProcessGroup`. */
 export type TransportOptions = Pick<
   OpenProcessGroupOptions,
-  'host' | 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds' | 'checkResults'
+  'host' | 'encrypt' | 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds' | 'checkResults'
 >;
 
 /** The group of workers to open, and the member that opens it. Plain data that can be posted to a thread. */
