@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { injectFaults } from './inject-faults.ts';
-import { describeScenario, scenarioOf } from './scenario.ts';
+import { describeScenario, type Scenario, scenarioOf } from './scenario.ts';
 import { tableOf, withTable } from './table.ts';
 
-// npm run faults -- --seeds 200 --first 0 --write, and --transport tcp or --fault kill for some of them only
+// npm run faults -- --seeds 200 --first 0 --write; --transport tcp or --fault kill for some of them
+// only; --encrypt always for all of them over encrypted connections
 
 const { values } = parseArgs({
   options: {
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     first: { type: 'string', default: '0' },
     transport: { type: 'string' },
     fault: { type: 'string' },
+    encrypt: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -23,7 +25,7 @@ const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => first +
 });
 
 const findings = [];
-for await (const finding of injectFaults(seeds)) {
+for await (const finding of injectFaults(seeds, { encrypt: values.encrypt as Scenario['encrypt'] | undefined })) {
   findings.push(finding);
   const { scenario, problems, millis } = finding;
   const slowest = millis.length > 0 ? `, seen within ${Math.max(...millis).toFixed(1)} ms` : '';

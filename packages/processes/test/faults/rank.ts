@@ -144,7 +144,7 @@ class Part {
       if (rank !== scenario.victim) return (await openWorkerGroup(config)) as OpenedProcessGroup;
       await keepStore(config);
     }
-    const { size, transport, streams, heartbeatSeconds } = scenario;
+    const { size, transport, streams, encrypt, heartbeatSeconds } = scenario;
     await using store = await TcpStore.connect(member);
     if (scenario.fault === 'absent') this.#fault(absentSeconds);
     return await openProcessGroup({
@@ -156,6 +156,7 @@ class Part {
       generation,
       transport,
       streams,
+      encrypt,
       heartbeatSeconds,
       timeoutSeconds: scenario.fault === 'absent' ? absentSeconds : hangSeconds,
     });
@@ -335,12 +336,12 @@ class Part {
 
 /** The place of a worker whose rank 0 keeps the store. */
 function seatOf({ scenario, rank, generation, store }: Task): WorkerConfig {
-  const { size, transport, streams, heartbeatSeconds } = scenario;
+  const { size, transport, streams, encrypt, heartbeatSeconds } = scenario;
   return {
     storeAddress: { ...store, generation, isOfWorker: true, isHere: rank === 0 },
     rank,
     size,
-    transport: { transport, streams, heartbeatSeconds },
+    transport: { transport, streams, encrypt, heartbeatSeconds },
     startupTimeoutSeconds: hangSeconds,
     scope: keeperScope,
   };

@@ -64,6 +64,8 @@ export interface Scenario {
   readonly replicas: 1 | 2;
   readonly transport: 'shared-memory' | 'tcp';
   readonly streams: number;
+  /** Whether connections within a host are encrypted, too. */
+  readonly encrypt: 'between-hosts' | 'always';
   readonly heartbeatSeconds: number;
   /** Whose doing it is. */
   readonly victim: number;
@@ -106,12 +108,18 @@ export function scenarioOf(seed: number): Scenario {
     // Before, others may not have reached the store yet: they wait for another one.
     step: random.pick(fault === 'keeper' ? openingSteps.slice(1) : openingSteps),
     replicas: random.pick([1, 1, 2]),
+    encrypt: random.pick(['between-hosts', 'always']),
   };
   return scenario.transport === 'tcp' && scenario.step === 'opened' ? { ...scenario, step: 'links' } : scenario;
 }
 
 /** For people. */
-export function describeScenario({ seed, fault, size, victim, replicas, transport, streams }: Scenario): string {
-  const more = `${replicas > 1 ? `, ${replicas} replicas each` : ''}${streams > 1 ? `, ${streams} streams` : ''}`;
-  return `seed ${seed}: ${fault}, rank ${victim} of ${size}, ${transport}${more}`;
+export function describeScenario(scenario: Scenario): string {
+  const { seed, fault, size, victim, replicas, transport, streams, encrypt } = scenario;
+  const more = [
+    ...(replicas > 1 ? [`${replicas} replicas each`] : []),
+    ...(streams > 1 ? [`${streams} streams`] : []),
+    ...(encrypt === 'always' ? ['encrypted'] : []),
+  ];
+  return [`seed ${seed}: ${fault}`, `rank ${victim} of ${size}`, transport, ...more].join(', ');
 }
