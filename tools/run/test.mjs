@@ -26,7 +26,8 @@ const isCommand = (name) =>
 /** The requirements of tests, with the tests that are skipped without them. */
 const needs = {
   rest: [
-    [existsSync('/usr/bin/chromium'), 'the playground and timelines, which need /usr/bin/chromium'],
+    [existsSync('/usr/bin/chromium'), 'the playground, timelines and pages in Chromium, which need /usr/bin/chromium'],
+    [existsSync('/usr/bin/firefox-esr'), 'pages in Firefox, which need /usr/bin/firefox-esr'],
     [isCommand('mpirun.openmpi'), 'workers under Open MPI, which need mpirun.openmpi'],
     [isCommand('mpirun.mpich'), 'workers under MPICH, which need mpirun.mpich'],
     [process.env.COLL_SLURM, 'workers under srun, which need a Slurm: COLL_SLURM'],

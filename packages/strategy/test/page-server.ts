@@ -1,23 +1,28 @@
-import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
-import { type Browser, chromium } from 'playwright-core';
-
-const executablePath = '/usr/bin/chromium';
-const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
-const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet];
-
-/** Whether this machine has Chromium. */
-export const hasChromium = existsSync(executablePath);
-
-export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath, args });
 
 /** The headers that make a page cross-origin isolated. */
 export const isolation = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
+
+/** Keeps what a page logs, for browsers whose protocol does not report it. */
+const keepsLog = `
+const logged = { lines: [], errors: [] };
+addEventListener('error', ({ message }) => logged.errors.push(message));
+addEventListener('unhandledrejection', ({ reason }) => logged.errors.push(String(reason)));
+for (const name of ['log', 'info', 'warn', 'error']) {
+  const log = console[name];
+  console[name] = (...values) => {
+    logged.lines.push(values.join(' '));
+    if (name === 'error') logged.errors.push(values.join(' '));
+    log.call(console, ...values);
+  };
+}
+Object.assign(globalThis, { logged });
+`;
 
 /** Serves a page and its scripts on loopback. */
 export class PageServer implements AsyncDisposable {
@@ -36,8 +41,9 @@ export class PageServer implements AsyncDisposable {
       outdir: '/',
       logLevel: 'error',
     });
-    const files = new Map(outputFiles.map(({ path, contents }) => [path, contents]));
-    const script = `<script type="module" src="${outputFiles[0]?.path}"></script>`;
+    const files = new Map<string, Uint8Array | string>(outputFiles.map(({ path, contents }) => [path, contents]));
+    files.set('/keeps-log.js', keepsLog);
+    const script = `<script src="/keeps-log.js"></script><script type="module" src="${outputFiles[0]?.path}"></script>`;
     const page = `<!doctype html><title>page</title><link rel="icon" href="data:,">${script}`;
     const server = createServer(({ url = '/' }, response) => {
       const body = url === '/' ? page : files.get(url);

@@ -1,6 +1,7 @@
 import { MirroredStrategy } from '@coll/strategy';
 import { expect, it } from 'vitest';
-import { hasChromium, launchChromium, PageServer } from '../../strategy/test/page-server.ts';
+import { hasChromium, launchChromium } from '../../strategy/test/browsers.ts';
+import { PageServer } from '../../strategy/test/page-server.ts';
 
 const programs = ['program', 'replica'].map((name) => `${import.meta.dirname}/fixtures/page-${name}.ts`);
 const epochs = 3;
