@@ -189,8 +189,12 @@ export interface ProcessBinding {
   absent(group: GroupHandle): readonly number[];
   /** Milliseconds since the event loop of each rank has turned; undefined for ranks that have not answered. */
   quietMillis(group: GroupHandle): readonly (number | undefined)[];
-  /** Records that the event loop of this rank turns. */
-  noteTurn(group: GroupHandle): void;
+  /**
+   * Records that the event loop of this rank turns. Returns the ranks that were silent for at least half
+   * of the time after which they are lost, and were heard again since the last turn: each rank, and its
+   * silence in milliseconds. Undefined if there are none.
+   */
+  noteTurn(group: GroupHandle): readonly number[] | undefined;
   /**
    * The request of each rank, in the form of a descriptor, for the call about which the ranks
    * disagree.

@@ -1,12 +1,14 @@
 import { UnavailableError } from '@coll/core';
 import {
   bytesOfDescriptors,
+  type CallRecorder,
   Descriptors,
   type Failure,
   failureReasons,
   nowhere,
   type Stall,
   type StallListener,
+  setRecorder,
 } from '@coll/core/internal';
 import { status, usualThresholds } from '@coll/native/addon';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -21,6 +23,7 @@ let failure: NativeFailure | undefined;
 let missing: number[];
 let states: (readonly number[] | undefined)[];
 let hasParted: boolean;
+let silences: number[] | undefined;
 let wake: () => void;
 let group: NativeProcessGroup;
 
@@ -60,7 +63,7 @@ const binding = {
   missing: () => missing,
   absent: () => [],
   quietMillis: () => [],
-  noteTurn: () => {},
+  noteTurn: () => silences,
   states: () => states,
   leave: (_: unknown, delayMillis: number) => asked.push(`leave after ${delayMillis}`),
   hasParted: () => hasParted,
@@ -82,6 +85,7 @@ beforeEach(() => {
   missing = [];
   states = [];
   hasParted = false;
+  silences = undefined;
   group = groupWith();
 });
 
@@ -116,6 +120,18 @@ describe('a NativeProcessGroup', () => {
       'messages ["group",8,["a","b","c"],{"0":1,"1":2,"2":3},[{"0":9},{},{}],[true,false,false],70,[null,null,"ring"],6,1,2,4,true]',
       'opened',
     ]);
+  });
+
+  it('records ranks that were silent and are heard again', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    const note = vi.fn<CallRecorder['note']>();
+    setRecorder({ note } as unknown as CallRecorder);
+    groupWith();
+    silences = [2, 3140];
+    vi.advanceTimersByTime(1000);
+    setRecorder(undefined);
+    const text = 'received nothing from rank 2 on c for 3.1 seconds; it is heard again';
+    expect(note.mock.calls).toEqual([[{ kind: 'silence', text, rank: 2 }]]);
   });
 
   it('fails by its own errors and by errors of other members', () => {

@@ -4,9 +4,11 @@ import {
   failureError,
   failureOf,
   failureReasons,
+  log,
   mostOtherRanks,
   nameIn,
   quietText,
+  recorder,
   SlowCallLog,
   type StallListener,
   withoutStack,
@@ -98,7 +100,7 @@ export class NativeProcessGroup {
     const bytes = seals.map((seal) => Uint8Array.from(seal ? [...seal.identity, ...seal.key] : []));
     this.#handle = binding.group(rank, Int32Array.from(sockets), bytes, heartbeatSeconds * 1000, wake);
     const slowCalls = new SlowCallLog(whole?.[rank] ?? rank);
-    this.#turns = setInterval(() => binding.noteTurn(this.#handle), turnMillis).unref();
+    this.#turns = setInterval(() => this.#noteTurn(), turnMillis).unref();
     this.#queue = new ProcessQueue(binding, this.#handle, {
       rank,
       stalls,
@@ -244,6 +246,18 @@ export class NativeProcessGroup {
     const until = performance.now() + longestExitMillis;
     while (!this.#binding.hasParted(this.#handle) && performance.now() < until) pauseThread();
     this.#stop();
+  }
+
+  #noteTurn(): void {
+    const silences = this.#binding.noteTurn(this.#handle) ?? [];
+    for (let at = 0; at < silences.length; at += 2) {
+      const rank = silences[at] as number;
+      const seconds = (silences[at + 1] as number) / 1000;
+      const whose = `rank ${nameIn(this.#whole, rank)} on ${this.#hosts[rank]}`;
+      const text = `received nothing from ${whose} for ${seconds.toFixed(1)} seconds; it is heard again`;
+      recorder?.note({ kind: 'silence', text, rank });
+      log('info', text);
+    }
   }
 
   #stop(): void {

@@ -123,10 +123,19 @@ Napi::Value quiet_millis(const Napi::CallbackInfo& info) {
   return list;
 }
 
-// noteTurn(group): records that the event loop turns
+// noteTurn(group): number[] | undefined; records that the event loop turns. Returns the ranks that were silent and are heard again since the last turn, each with milliseconds.
 Napi::Value note_turn(const Napi::CallbackInfo& info) {
-  group_of(info[0]).note_turn();
-  return info.Env().Undefined();
+  Group& group = group_of(info[0]);
+  group.note_turn();
+  const std::vector<Silence> silences = group.monitor().take_silences();
+  if (silences.empty()) return info.Env().Undefined();
+  Napi::Array list = Napi::Array::New(info.Env(), 2 * silences.size());
+  std::uint32_t next = 0;
+  for (const Silence& silence : silences) {
+    list.Set(next++, silence.rank);
+    list.Set(next++, static_cast<double>(silence.length.count()));
+  }
+  return list;
 }
 
 // states(group): (number[] | undefined)[], what each rank asks for in the collective that they disagree about

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "../error.h"
 
@@ -32,6 +33,8 @@ constexpr milliseconds kShortWait{25};
 // for a while and pass them on together.
 constexpr std::size_t kMostRanksWithoutBatch = 8;
 constexpr milliseconds kBatch{10};
+// More silences are not kept until somebody asks for them.
+constexpr std::size_t kMostSilences = 64;
 
 // Waits in short steps: if this process or the whole machine pauses, only one step passes, and the
 // others keep their time.
@@ -200,6 +203,11 @@ void Monitor::fail_here(const std::string& how) {
   fail({FailureKind::kFailed, watch_.rank, how});
 }
 
+std::vector<Silence> Monitor::take_silences() {
+  const Lock lock(mutex_);
+  return std::exchange(silences_, {});
+}
+
 void Monitor::run() {
   try {
     while (watch()) continue;
@@ -277,6 +285,8 @@ void Monitor::read(int rank, Clock::time_point now) {
   do {
     goes_on = peer.control->read();
     while (const std::optional<Frame> frame = peer.control->next()) {
+      if (now - peer.heard >= watch_.silence / 2 && silences_.size() < kMostSilences)
+        silences_.push_back({rank, std::chrono::duration_cast<milliseconds>(now - peer.heard)});
       peer.heard = now;
       take(rank, *frame);
     }

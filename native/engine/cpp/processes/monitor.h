@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -23,6 +24,12 @@
 namespace coll {
 
 constexpr const char* kHasLeft = "has left the group";
+
+// A time in which nothing was received from a member, which was heard again afterwards.
+struct Silence {
+  int rank;
+  std::chrono::milliseconds length;
+};
 
 // Watches the members of a group in a thread of its own: detects when a member is lost, fails or
 // leaves, and reports this rank's failures to the other members.
@@ -78,6 +85,8 @@ class Monitor {
   void leave(std::chrono::milliseconds delay = std::chrono::milliseconds(0));
   // Fails the group because of this rank. `how` completes the sentence about it.
   void fail_here(const std::string& how);
+  // The silences that have ended since the last call, if they were longer than half of the limit.
+  std::vector<Silence> take_silences();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -154,6 +163,7 @@ class Monitor {
   // When this rank will begin to leave, and when it has begun.
   std::optional<Clock::time_point> leaves_at_;
   std::optional<Clock::time_point> leaving_since_;
+  std::vector<Silence> silences_;
   bool has_ended_connections_ = false;
   bool is_urgent_ = false;
   bool must_end_ = false;

@@ -13,6 +13,7 @@
 
 #include "processes/group.h"
 #include "processes/runner.h"
+#include "record/call_stamp.h"
 
 namespace coll::test {
 namespace {
@@ -423,6 +424,26 @@ TEST_F(ProcessGroup, BlamesNoMemberForASilenceOfAllMembers) {
   });
   EXPECT_EQ(failure.rank, 2);
   EXPECT_GE(Clock::now() - end, milliseconds(1200));
+}
+
+TEST_F(ProcessGroup, TellsOfASilenceThatHasEnded) {
+  std::vector<Silence> silences;
+  milliseconds most{};
+  // Again if this process was suspended.
+  while (silences.empty()) {
+    const auto begin = Clock::now();
+    const Lone lone(2, milliseconds(2000));
+    std::this_thread::sleep_for(milliseconds(1100));
+    lone.say(1, beat_frame());
+    lone.group->monitor().catch_up();
+    most = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    silences = lone.group->monitor().take_silences();
+    EXPECT_TRUE(lone.group->monitor().take_silences().empty());
+  }
+  ASSERT_EQ(silences.size(), 1u);
+  EXPECT_EQ(silences[0].rank, 1);
+  EXPECT_GE(silences[0].length, milliseconds(1000));
+  EXPECT_LE(silences[0].length, most);
 }
 
 TEST_F(ProcessGroup, BlamesTheOtherOfTwoMembers) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
