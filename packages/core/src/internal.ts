@@ -69,6 +69,7 @@ export {
   recordedGroup,
   recorder,
   recordFailure,
+  resumed,
   setRecorder,
 } from './record/recorder-hook.js';
 export { isArriving } from './replicas/arriving-values.js';

@@ -23,6 +23,8 @@ export interface PendingCallInit {
 export class PendingCall {
   readonly call: Call;
   readonly number: number;
+  /** Number of the call in the recorder of this thread; undefined if there is none. */
+  readonly recorded: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly ended: Promise<void>;
   /** Timing of the call; undefined until the call has begun in this thread. */
@@ -46,6 +48,7 @@ export class PendingCall {
   constructor({ call, number, millis, signal, abort, done }: PendingCallInit) {
     this.call = call;
     this.number = number;
+    this.recorded = call.recordedNumber;
     this.signal = signal;
     this.#millis = millis;
     this.#abort = abort;

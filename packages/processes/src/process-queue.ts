@@ -1,5 +1,5 @@
 import { CollError, type RunOptions } from '@coll/core';
-import { CallTimes, messageOf, type Stall, type StallListener } from '@coll/core/internal';
+import { CallTimes, messageOf, resumed, type Stall, type StallListener } from '@coll/core/internal';
 import { closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { CallTiming, isBusy, leavingMillis, patienceMillis, sliceMillis } from './call-timing.js';
@@ -139,7 +139,7 @@ export class ProcessQueue {
     else if (pace && (pace.wasLate || pace.isKeptWaiting || first.isLate)) this.#handOver();
     else {
       first.pace ??= this.#newPace(call);
-      const answer = this.#executeHere(call, sliceMillis);
+      const answer = resumed(first.recorded, () => this.#executeHere(call, sliceMillis));
       if (answer !== status.done) {
         this.#leave(first, answer);
         return false;

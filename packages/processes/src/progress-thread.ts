@@ -1,4 +1,5 @@
 import type { CollError } from '@coll/core';
+import { resumed } from '@coll/core/internal';
 import type { PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import type { PendingCall } from './pending-call.js';
@@ -60,7 +61,7 @@ export class ProgressThread {
     if (!this.isIdle && this.#copiedBytes + bytes > mostCopiedBytes) return false;
     if (!isBroken && !this.#binding.stage(this.#group, handle)) return false;
     try {
-      this.#binding.submit(this.#group, handle, number, pending.millisLeft);
+      resumed(pending.recorded, () => this.#binding.submit(this.#group, handle, number, pending.millisLeft));
     } catch (error) {
       this.#binding.finish(this.#group, handle, false);
       throw error;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../error.h"
+#include "../record/call_stamp.h"
 
 namespace coll {
 
@@ -98,7 +99,8 @@ void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microsecon
   require_own(held);
   if (under_way_ == 0) group_for(held);
   try {
-    runner_->submit({id, &held.call, timeout});
+    // Groups end before the memory of any record is released, see stop_with_thread.
+    runner_->submit({id, &held.call, timeout, recorded_call()});
   } catch (const std::exception& error) {
     // The call may have begun, so other ranks may wait for this one.
     monitor.fail_here(std::string("cannot continue: ") + error.what());

@@ -5,6 +5,8 @@
 #include <exception>
 #include <string>
 
+#include "../record/call_stamp.h"
+
 namespace coll {
 
 Runner::~Runner() {
@@ -33,6 +35,7 @@ std::vector<Runner::Result> Runner::take_results() {
 
 // An error here, such as a lack of memory, fails the group but not the process.
 Status Runner::execute(const Job& job) {
+  const ContinuedCall continued(job.recorded);
   try {
     return group_.execute(*job.call, Group::deadline_after(job.timeout));
   } catch (const std::exception& error) {

@@ -21,6 +21,9 @@ class Runner {
     Call* call;
     // Time limit from the start of the call; 0 or less: none.
     std::chrono::microseconds timeout;
+    // The entry of the call in a record, which exists until the call has ended; null if the call is
+    // not recorded.
+    std::byte* recorded = nullptr;
   };
   struct Result {
     std::uint32_t id;

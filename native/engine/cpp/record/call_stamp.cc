@@ -39,10 +39,14 @@ bool is_large(std::byte* call) { return read_field<double>(call, kBytesOfRank) >
 #if defined(__linux__)
 std::byte* recorded_call() {
   std::byte* const record = thread_record;
-  if (record == nullptr) return nullptr;
+  if (record == nullptr) return continued_call;
   const auto current = static_cast<std::size_t>(read_field<std::int32_t>(record, kCurrent));
   return current > 0 && current <= kCallCount ? record + kCalls + (current - 1) * kCallBytes : nullptr;
 }
+
+ContinuedCall::ContinuedCall(std::byte* call) { continued_call = call; }
+
+ContinuedCall::~ContinuedCall() { continued_call = nullptr; }
 #endif
 
 void CallStamp::begin() const {

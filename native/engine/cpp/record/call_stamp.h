@@ -7,8 +7,8 @@
 
 namespace coll {
 
-// The entry of the call that the calling thread executes, in its record; null if the call is not
-// recorded. Other threads have no record.
+// The entry of the call that the calling thread executes, in the record of the thread that made the
+// call; null if the call is not recorded.
 #if defined(__linux__)
 std::byte* recorded_call();
 #else
@@ -36,6 +36,20 @@ class CallStamp {
   void write_end() const;
 
   std::byte* const call_;
+};
+
+// Lets the calling thread, which has no record, execute a call of another thread while the object
+// lives. `call`: its entry; null if it is not recorded. The record must exist that long.
+class ContinuedCall {
+ public:
+#if defined(__linux__)
+  explicit ContinuedCall(std::byte* call);
+  ~ContinuedCall();
+#else
+  explicit ContinuedCall(std::byte*) {}
+#endif
+  ContinuedCall(const ContinuedCall&) = delete;
+  ContinuedCall& operator=(const ContinuedCall&) = delete;
 };
 
 // Records a wait of the current call for other ranks.

@@ -88,6 +88,20 @@ class SlowExecutor : public Executor {
   const FailureWord& failure_;
 };
 
+// A test executor that remembers which recorded call the thread executes.
+class RecordedExecutor : public Executor {
+ public:
+  explicit RecordedExecutor(std::atomic<std::byte*>& seen) : seen_(seen) {}
+  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override {
+    seen_ = recorded_call();
+    return Status::kDone;
+  }
+  void abandon() override {}
+
+ private:
+  std::atomic<std::byte*>& seen_;
+};
+
 // Groups whose members are threads of this process.
 class ProcessGroup : public testing::Test {
  protected:
@@ -434,7 +448,7 @@ TEST_F(ProcessGroup, TellsOfASilenceThatHasEnded) {
     const auto begin = Clock::now();
     const Lone lone(2, milliseconds(2000));
     std::this_thread::sleep_for(milliseconds(1100));
-    lone.say(1, beat_frame());
+    if (!lone.try_to_say(1, beat_frame())) continue;
     lone.group->monitor().catch_up();
     most = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     silences = lone.group->monitor().take_silences();
@@ -683,6 +697,23 @@ TEST_F(ProcessGroup, RunsCallsInItsOwnThread) {
     EXPECT_EQ(results[id].status, Status::kDone);
   }
   EXPECT_GT(wakes.load(), 0);
+  group(0).monitor().fail_here("has ended");
+}
+
+TEST_F(ProcessGroup, RecordsCallsInItsOwnThread) {
+  open(1);
+  std::atomic<std::byte*> seen{nullptr};
+  group(0).take(std::make_unique<RecordedExecutor>(seen));
+  std::byte entry{};
+  Call call{};
+  Runner runner(group(0), [] {});
+  const auto seen_for = [&](std::byte* recorded) {
+    runner.submit({0, &call, milliseconds(0), recorded});
+    while (runner.take_results().empty()) std::this_thread::yield();
+    return seen.load();
+  };
+  EXPECT_EQ(seen_for(&entry), &entry);
+  EXPECT_EQ(seen_for(nullptr), nullptr);
   group(0).monitor().fail_here("has ended");
 }
 

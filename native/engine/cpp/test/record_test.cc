@@ -196,6 +196,23 @@ TEST_F(CallStamps, ContainTheWaitForARankThatDoesNotArrive) {
   EXPECT_EQ(read_field<std::uint8_t>(call(), kState), 3);
 }
 
+TEST_F(CallStamps, ContainWaitsInAnotherThread) {
+  std::byte* const made = recorded_call();
+  std::thread([made] {
+    EXPECT_EQ(recorded_call(), nullptr);
+    const ContinuedCall continued(made);
+    EXPECT_EQ(recorded_call(), made);
+    WaitStamp wait;
+    const Clock::time_point start = Clock::now();
+    EXPECT_FALSE(wait.look(start));
+    EXPECT_TRUE(wait.look(start + kLeastRecordedWait));
+    wait.record(2);
+    wait.end(true);
+  }).join();
+  EXPECT_EQ(read_field<std::int32_t>(call(), kWaitedFor), 3);
+  EXPECT_GT(time_of(kWaited), 0);
+}
+
 TEST(CallStamp, WritesNothingWithoutACall) {
   const CallStamp stamp;
   stamp.end();

@@ -161,10 +161,12 @@ it('a call that began unheard publishes no end', () => {
 });
 
 it('calls and notes are passed on to the recorder', () => {
+  const resumed: number[] = [];
   const recorder = {
     begin: vi.fn(() => 7),
     message: vi.fn(() => 8),
     leave: vi.fn(),
+    resume: <T>(number: number, action: () => T) => (resumed.push(number), action()),
     end: vi.fn(),
     note: vi.fn(),
     progress: vi.fn(),
@@ -175,6 +177,8 @@ it('calls and notes are passed on to the recorder', () => {
   const message = { verb: 'send', peer: 2, number: 5, dtype: 'int16', bytes: 6 } as const;
   expect([publisher.begin(communicator, call, false), publisher.message(group, message)]).toEqual([7, 8]);
   publisher.leave(7);
+  expect(publisher.resume(7, () => 'result')).toBe('result');
+  expect(resumed).toEqual([7]);
   publisher.end(7, true);
   publisher.note({ kind: 'opened', text: '', group });
   expect(recorder.begin).toHaveBeenCalledWith(communicator, call, false);

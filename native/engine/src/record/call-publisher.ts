@@ -60,6 +60,10 @@ export class CallPublisher implements CallRecorder {
     if (this.#open.size > 0) this.#return(number);
   }
 
+  resume<T>(number: number, action: () => T): T {
+    return this.#recorder.resume(number, action);
+  }
+
   end(number: number, isDone: boolean, error?: unknown): void {
     this.#recorder.end(number, isDone, error);
     if (this.#open.size > 0) this.#end(number, isDone, error);
@@ -124,6 +128,11 @@ class CallCounter implements CallRecorder {
   }
 
   leave(): void {}
+
+  resume<T>(_number: number, action: () => T): T {
+    return action();
+  }
+
   end(): void {}
   note(): void {}
   progress(): void {}

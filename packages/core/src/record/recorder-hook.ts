@@ -63,6 +63,8 @@ export interface RecordedCall {
   recordedPeer?: number | undefined;
   /** Bytes of the buffer of one rank. Undefined until then. */
   recordedBytes?: number | undefined;
+  /** What `begin` has returned for the latest repetition. */
+  recordedNumber?: number | undefined;
 }
 
 /** Memory that a call reads or writes. */
@@ -127,6 +129,11 @@ export interface CallRecorder {
   message(group: RecordedGroup, message: RecordedMessage): number;
   /** Records that the caller goes on although the call or message has not ended. */
   leave(number: number): void;
+  /**
+   * Continues a call that `leave` was told of, or that is queued: native code that `action` calls executes
+   * it. Returns what `action` returns.
+   */
+  resume<T>(number: number, action: () => T): T;
   /** Records the end of a call or message. `error`: why it is not done. */
   end(number: number, isDone: boolean, error?: unknown): void;
   note(note: RecordedNote): void;
@@ -140,6 +147,11 @@ export let recorder: CallRecorder | undefined;
 /** Makes `next` the recorder of this thread. */
 export function setRecorder(next: CallRecorder | undefined): void {
   recorder = next;
+}
+
+/** Calls `action`, which lets native code continue a call that has begun before, and records it. Returns what `action` returns. */
+export function resumed<T>(number: number | undefined, action: () => T): T {
+  return recorder && number !== undefined ? recorder.resume(number, action) : action();
 }
 
 /** Records the failure of a group, once. */

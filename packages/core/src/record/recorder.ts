@@ -152,6 +152,7 @@ export class Recorder implements CallRecorder {
       words[headerWords.current] = 1 + slot;
     }
     words[at + callWords.state] = (isQueued ? states.queued : states.running) | (peer << 16);
+    call.recordedNumber = number;
     return number;
   }
 
@@ -181,6 +182,17 @@ export class Recorder implements CallRecorder {
     if (!isExact || numbers[begun] === 0) numbers[begun] = this.#now();
   }
 
+  resume<T>(number: number, action: () => T): T {
+    const words = this.#words;
+    const before = words[headerWords.current] as number;
+    words[headerWords.current] = this.#isKept(number) ? 1 + ((number - 1) & lastSlot) : 0;
+    try {
+      return action();
+    } finally {
+      words[headerWords.current] = before;
+    }
+  }
+
   end(number: number, isDone: boolean): void {
     const numbers = this.#numbers;
     if (number !== 0 && number === this.#seldomTimed) {
@@ -190,8 +202,7 @@ export class Recorder implements CallRecorder {
       return;
     }
     this.#words[headerWords.current] = 0;
-    // 0: the call is not recorded. Later calls may have taken the place of an old one.
-    if (number === 0 || this.#calls - number > lastSlot) return;
+    if (!this.#isKept(number)) return;
     const at = this.#callAt(number);
     const half = at >> 1;
     this.#bytes[4 * at + stateByte] = isDone ? states.done : states.failed;
@@ -254,6 +265,11 @@ export class Recorder implements CallRecorder {
     numbers[half + callNumbers.waited] = 0;
     words[headerWords.callsMade] = made;
     return made;
+  }
+
+  /** Whether a call is recorded, and no later call has taken its place. */
+  #isKept(number: number): boolean {
+    return number !== 0 && this.#calls - number <= lastSlot;
   }
 
   /** Index of the first word of a call. */

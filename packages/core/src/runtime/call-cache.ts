@@ -32,6 +32,8 @@ export interface PreparedCall<Handle> {
   recordedPeer?: number | undefined;
   /** Bytes of the buffer of one rank. Undefined until then. */
   recordedBytes?: number | undefined;
+  /** The number of its latest repetition in the recorder. */
+  recordedNumber?: number | undefined;
 }
 
 /**
@@ -95,6 +97,7 @@ export class CallCache<Handle> {
       recordedAs: undefined,
       recordedPeer: undefined,
       recordedBytes: undefined,
+      recordedNumber: undefined,
     };
     if (!isKept || !key) return call;
     this.#byOutput.set(key, call);
