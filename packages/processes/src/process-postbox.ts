@@ -9,7 +9,7 @@ import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 import { refusalText } from './refusal-text.js';
-import { sealSocket } from './sealed-socket.js';
+import { sealingFailed, sealSocket } from './sealed-socket.js';
 import { cipherBetween, isSealedBetween } from './sealing.js';
 
 /** A rank from which this process receives posts (steps of messages). */
@@ -21,6 +21,8 @@ interface Peer {
   /** Descriptor of the connection. */
   descriptor: number;
   hasLeft: boolean;
+  /** Why the connection has ended, if not because the rank has left. */
+  problem?: string;
   /** Aborts the attempts to connect to the rank. */
   readonly stop: AbortController;
 }
@@ -79,7 +81,7 @@ export class ProcessPostbox implements Postbox {
 
   open(rank: number): void {
     const known = this.#peers.get(rank);
-    if (known?.hasLeft) void Promise.resolve().then(() => this.#messages().left(rank));
+    if (known?.hasLeft) void Promise.resolve().then(() => this.#messages().left(rank, known.problem));
     if (known) return;
     const stop = new AbortController();
     const peer: Peer = { socket: undefined, isReady: false, descriptor: -1, hasLeft: false, stop };
@@ -167,9 +169,13 @@ export class ProcessPostbox implements Postbox {
     if (!this.#isWaiting) socket.unref();
     socket.on('data', (bytes) => {
       if (!peer.isReady) begin();
-      if (!reader.read(bytes)) socket.destroy();
+      if (reader.read(bytes)) return;
+      peer.problem = this.#alteredText(rank);
+      socket.destroy();
     });
-    socket.on('error', () => {});
+    socket.on('error', (error) => {
+      if (isTlsError(error)) peer.problem = this.#alteredText(rank);
+    });
     socket.on('close', () => {
       peer.socket = undefined;
       peer.isReady = false;
@@ -199,20 +205,36 @@ export class ProcessPostbox implements Postbox {
 
   /**
    * Ends the messages with a rank that was lost, after a short wait: by then the group has failed,
-   * so that pending messages throw the error of the group.
+   * so that pending messages throw the error of the group. Altered bytes are reported at once, because
+   * nobody else knows of them, and the other rank only sees that its connection ends.
    */
   #leave(rank: number, peer: Peer, isRefused = false): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;
     peer.stop.abort();
-    // A process that waits for a message is kept alive by its listener.
-    setTimeout(() => {
+    const end = () => {
       peer.hasLeft = true;
       if (this.#over.signal.aborted) return;
       // A member that has left refuses connections, too.
       const isStillThere = isRefused && !this.#group.leavers.includes(rank);
-      this.#messages().left(rank, isStillThere ? refusalText(this.#mesh, rank, true) : undefined);
-    }, graceMillis).unref();
+      if (isStillThere) peer.problem = refusalText(this.#mesh, rank, true);
+      this.#messages().left(rank, peer.problem);
+    };
+    // A process that waits for a message is kept alive by its listener.
+    if (peer.problem === undefined) setTimeout(end, graceMillis).unref();
+    else end();
   }
+
+  #alteredText(rank: number): string {
+    const { hostName } = this.#mesh.peers[rank] as PeerInfo;
+    const what = 'corrupt or foreign bytes arrived over its connection for messages';
+    return `rank ${rank} on ${hostName} was lost: ${what}: find what alters the data on the way or writes to that connection`;
+  }
+}
+
+/** Whether a connection has ended because of what arrived. Errors of the system have other codes. */
+function isTlsError({ code = '' }: NodeJS.ErrnoException): boolean {
+  // Node.js reports an error of TLS as EPROTO if something waits to be written.
+  return code === sealingFailed || code === 'EPROTO' || code.startsWith('ERR_SSL_');
 }
 
 /** Writes to a connection. Resolves when the system has all bytes, so that they outlive this process. */

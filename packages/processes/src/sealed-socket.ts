@@ -47,11 +47,15 @@ export function sealSocket(
         checkServerIdentity: () => undefined,
       });
   // If somebody changes the length of a message, both ends wait for the rest.
-  const late = setTimeout(() => sealed.destroy(new Error('TLS was not agreed upon in time')), longestMillis).unref();
+  const lateError = () => Object.assign(new Error('TLS was not agreed upon in time'), { code: sealingFailed });
+  const late = setTimeout(() => sealed.destroy(lateError()), longestMillis).unref();
   sealed.once('secure', () => clearTimeout(late));
   sealed.once('close', () => clearTimeout(late));
   return sealed;
 }
+
+/** The code of the error if the two ends have not agreed in time. */
+export const sealingFailed = 'SEALING_FAILED';
 
 const longestMillis = 10_000;
 const suites = ['TLS_AES_128_GCM_SHA256', 'TLS_CHACHA20_POLY1305_SHA256'];
