@@ -1,7 +1,18 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { lengths } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
+import { memberOf } from '../src/member-config.js';
+import { readPeerInfo } from '../src/peer-info.js';
+import type { SocketSeal } from '../src/sealed-socket.js';
+import { sealOf } from '../src/sealing.js';
+import { ticketsOf } from '../src/tickets.js';
 import { reroutedStore } from './faults/rerouted-store.ts';
+
+const halfBytes = 32;
+// The first message of a data connection, and where it has the number of the connection.
+const requestBytes = 48;
+const indexAt = 12;
 
 /** A connection between two ranks, in the hands of an attacker. */
 export interface Tapped {
@@ -19,6 +30,8 @@ export class AttackedNetwork {
   readonly jobKey = TcpStoreServer.newKey();
   readonly connections: Tapped[] = [];
   attack: Attack = (_, __, part) => part;
+  readonly #memory = new MemoryStore();
+  readonly #nonces: Buffer[] = [];
   readonly #servers: Server[] = [];
   readonly #sockets: Socket[] = [];
 
@@ -26,9 +39,8 @@ export class AttackedNetwork {
   open(
     more: Partial<OpenProcessGroupOptions> = {},
   ): readonly [Promise<OpenedProcessGroup>, Promise<OpenedProcessGroup>] {
-    const memory = new MemoryStore();
     const open = (rank: number) => {
-      const store = rank === 0 ? memory : reroutedStore(memory, rank, (_, port) => this.#route(port));
+      const store = rank === 0 ? this.#memory : reroutedStore(this.#memory, rank, (_, port) => this.#route(port));
       const options = { transport: 'tcp', encrypt: 'always', timeoutSeconds: 20, ...more } as const;
       return openProcessGroup({ store, rank, size: 2, jobKey: this.jobKey, ...options });
     };
@@ -40,12 +52,36 @@ export class AttackedNetwork {
     return this.connections.filter((connection) => connection.purpose === purpose);
   }
 
+  /** How many bytes an end says in clear before TLS begins. */
+  clearBytes(purpose: string, end: 0 | 1): number {
+    if (purpose === 'data') return end === 0 ? requestBytes : 0;
+    return end === 0 ? lengths.hello + lengths.proof : lengths.challenge + lengths.welcome;
+  }
+
+  /** What seals a connection whose ends have said everything in clear, for an attacker with the job key. */
+  sealOf({ purpose, said }: Tapped): SocketSeal {
+    const member = memberOf({ rank: 0, size: 2, jobKey: this.jobKey });
+    const [connecting, accepting] = said;
+    if (purpose === 'data') {
+      const index = connecting.readUInt32LE(indexAt);
+      const tickets = Buffer.from(ticketsOf(member, [0, 1], this.#nonces, index + 1, true)).subarray(-2 * halfBytes);
+      return { identity: tickets.subarray(0, halfBytes), key: tickets.subarray(halfBytes) };
+    }
+    const [hello, proof] = [connecting.subarray(0, lengths.hello), connecting.subarray(lengths.hello)];
+    const [challenge, welcome] = [accepting.subarray(0, lengths.challenge), accepting.subarray(lengths.challenge)];
+    const bytes = (part: Buffer, name: 'proof' | 'welcome') => part.subarray(0, lengths[name]);
+    return sealOf(member.key, [hello, challenge, bytes(proof, 'proof'), bytes(welcome, 'welcome')]);
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
     for (const server of this.#servers) server.close();
   }
 
   async #route(port: number): Promise<number> {
+    const infos = await Promise.all([0, 1].map((rank) => this.#memory.get(`generation/0/peers/${rank}`)));
+    for (const [rank, info] of infos.entries())
+      this.#nonces[rank] = Buffer.from(readPeerInfo(info, rank).nonce, 'base64');
     const server = createServer({ noDelay: true }, (near) => {
       const far = connect({ host: '127.0.0.1', port, noDelay: true });
       this.#sockets.push(near, far);
