@@ -17,7 +17,7 @@ const run = (env: Record<string, string>, ...args: string[]) =>
 
 const place = String.raw`coll info \d\d:\d\d:\d\d\.\d{3}Z \[${hostname()}\]`;
 const opened = new RegExp(
-  String.raw`^\[0\] ${place} group opened: 3 processes on ${hostname()}; shared memory; engine native with \w+; algorithm direct; [\d.]+ cores? per member$`,
+  String.raw`^\[0\] ${place} group opened: 3 processes on ${hostname()}; shared memory; engine native with \w+; algorithm direct; [\d.]+ cores? per member; records in .+$`,
 );
 const closed = new RegExp(
   String.raw`^\[0\] ${place} group closed: 3 processes; open for [\d.]+ m?s; 3 collectives of 24 B per member$`,

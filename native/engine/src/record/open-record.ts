@@ -40,11 +40,18 @@ export function openRecord({ threadName = isMainThread ? 'main' : `thread ${thre
   if (isOpened) return;
   isOpened = true;
   if (recorder) return;
-  setRecorder(new CallPublisher(isWanted(process.env['COLL_RECORD']) ? started(threadName) : undefined));
+  const kept = isWanted(process.env['COLL_RECORD']) ? started(threadName) : undefined;
+  setRecorder(new CallPublisher(kept?.recorder), kept?.place);
+}
+
+/** A recorder, and where it keeps its record: a folder, or `memory`. */
+interface Kept {
+  readonly recorder: Recorder;
+  readonly place: string;
 }
 
 /** Undefined if it cannot start. */
-function started(threadName: string): Recorder | undefined {
+function started(threadName: string): Kept | undefined {
   try {
     return start(threadName);
   } catch (error) {
@@ -60,16 +67,17 @@ function isWanted(value: string | undefined): boolean {
   return true;
 }
 
-function start(threadName: string): Recorder {
+function start(threadName: string): Kept {
   const found = searchBinding();
   const binding = 'binding' in found ? found.binding : undefined;
   const thread = recordedThread(binding?.processName ?? sharedName(), threadName);
   const folder = recordFolder();
   if (!('path' in folder)) reportRefusal(folder.refusal, folder.isNamed);
-  const own = mappedRecorder(binding, folder, thread) ?? memoryRecorder(binding, thread);
+  const mapped = mappedRecorder(binding, folder, thread);
+  const own = mapped ?? memoryRecorder(binding, thread);
   setInterval(() => own.turn(), turnMillis).unref();
   process.on('exit', (exitCode) => end(own, 'path' in folder ? folder.path : undefined, thread, exitCode));
-  return own;
+  return { recorder: own, place: mapped && 'path' in folder ? folder.path : 'memory' };
 }
 
 /** Undefined if the platform cannot map a file, or the folder has no room. */

@@ -1,3 +1,4 @@
+import { recordPlace } from '../record/recorder-hook.js';
 import type { CallOrder } from '../runtime/call-order.js';
 import type { CollError } from '../support/errors.js';
 import { type LogLevel, log } from '../support/logger.js';
@@ -48,7 +49,7 @@ export class GroupLog {
     this.#level = level;
     this.#members = members;
     this.#what = `${members} ${kind}`;
-    const data = { kind, members, hosts: hosts && membersByHost(hosts), ...others };
+    const data = { kind, members, hosts: hosts && membersByHost(hosts), ...others, records: recordPlace };
     log(level, `group opened: ${this.#what}${placeText(hosts)}; ${factsText(facts)}`, {
       rank,
       event: 'group opened',
@@ -105,5 +106,6 @@ function factsText({ transport, engine, simd, algorithm, coresPerMember }: Group
   const cores =
     coresPerMember === undefined ? [] : [`${countText(Number(coresPerMember.toFixed(2)), 'core')} per member`];
   const executing = simd === undefined ? `engine ${engine}` : `engine ${engine} with ${simd}`;
-  return [transport, executing, `algorithm ${algorithm}`, ...cores].join('; ');
+  const records = recordPlace === undefined ? [] : [`records in ${recordPlace}`];
+  return [transport, executing, `algorithm ${algorithm}`, ...cores, ...records].join('; ');
 }

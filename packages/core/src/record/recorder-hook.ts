@@ -144,9 +144,13 @@ export interface CallRecorder {
 /** The recorder of this thread; undefined if it records nothing. */
 export let recorder: CallRecorder | undefined;
 
-/** Makes `next` the recorder of this thread. */
-export function setRecorder(next: CallRecorder | undefined): void {
+/** Where the recorder of this thread keeps its record: a folder, or `memory`. Undefined if it keeps none. */
+export let recordPlace: string | undefined;
+
+/** Makes `next` the recorder of this thread, which keeps its record in `place`. */
+export function setRecorder(next: CallRecorder | undefined, place?: string): void {
   recorder = next;
+  recordPlace = place;
 }
 
 /** Calls `action`, which lets native code continue a call that has begun before, and records it. Returns what `action` returns. */
