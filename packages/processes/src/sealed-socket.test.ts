@@ -42,4 +42,21 @@ describe('a sealed socket', () => {
       expect(from.getProtocol()).toBe('TLSv1.3');
     }
   });
+
+  it.each([0, 1])(
+    'fails with an error and closes on both ends if one gets an injected record (end %i)',
+    async (end) => {
+      const ends = sealBoth(aes);
+      const heard = ends.map((socket) => once(socket, 'data'));
+      for (const socket of ends) socket.write('what is said');
+      await Promise.all(heard);
+      const failures = ends.map((socket) => new Promise((resolve) => socket.once('error', resolve)));
+      const closings = ends.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+      // The plain socket below the other end writes past its encryption.
+      [far, near][end]?.write(Buffer.from([23, 3, 3, 0, 64, ...randomBytes(64)]));
+      for (const error of await Promise.all(failures))
+        expect(error).toMatchObject({ code: expect.stringMatching(/^ERR_SSL_/) });
+      await Promise.all(closings);
+    },
+  );
 });

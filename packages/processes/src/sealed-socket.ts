@@ -50,6 +50,9 @@ export function sealSocket(
   const lateError = () => Object.assign(new Error('TLS was not agreed upon in time'), { code: sealingFailed });
   const late = setTimeout(() => sealed.destroy(lateError()), longestMillis).unref();
   sealed.once('secure', () => clearTimeout(late));
+  // After the handshake, Node.js leaves a connection open whose bytes were changed, and an accepting
+  // end does not even emit `error`. Closed later, so that the other end gets the alert.
+  sealed.once('_tlsError', (error: Error) => setImmediate(() => sealed.destroy(isServer ? error : undefined)));
   sealed.once('close', () => clearTimeout(late));
   return sealed;
 }
