@@ -166,10 +166,7 @@ it('calls and notes are passed on to the recorder', () => {
     begin: vi.fn(() => 7),
     message: vi.fn(() => 8),
     leave: vi.fn(),
-    resume: <T>(number: number, action: () => T) => {
-      resumed.push(number);
-      return action();
-    },
+    resume: <T>(number: number, action: () => T) => (resumed.push(number), action()),
     end: vi.fn(),
     note: vi.fn(),
     progress: vi.fn(),
