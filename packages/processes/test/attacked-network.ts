@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
-import { lengths } from '../src/hello.js';
+import { lengths, sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
 import { memberOf } from '../src/member-config.js';
 import { readPeerInfo } from '../src/peer-info.js';
@@ -13,6 +13,13 @@ const halfBytes = 32;
 // The first message of a data connection, and where it has the number of the connection.
 const requestBytes = 48;
 const indexAt = 12;
+
+/** What encrypted connections are for, as `Tapped` says it. */
+export const purposes = {
+  control: `channel ${sealedControlChannel}`,
+  messages: `channel ${sealedMessageChannel}`,
+  data: 'data',
+};
 
 /** A connection between two ranks, in the hands of an attacker. */
 export interface Tapped {

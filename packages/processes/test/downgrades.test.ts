@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { UnavailableError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
-import { AttackedNetwork, type Tapped } from './attacked-network.ts';
+import { AttackedNetwork, purposes, type Tapped } from './attacked-network.ts';
 import { type Forger, forgedAnswer, forgedHello, type Offer, recordsOf } from './forged-hellos.ts';
 
 /*
@@ -11,17 +10,13 @@ import { type Forger, forgedAnswer, forgedHello, type Offer, recordsOf } from '.
  */
 
 const offers: readonly Offer[] = ['TLS 1.2', 'TLS 1.3 without key share', 'TLS 1.3'];
-const purposeOf = {
-  control: `channel ${sealedControlChannel}`,
-  messages: `channel ${sealedMessageChannel}`,
-  data: 'data',
-};
-const purposes = Object.entries(purposeOf);
+const cases = Object.entries(purposes);
 /** What the errors say, by the purpose of the connection. */
 const messages: Readonly<Record<string, RegExp>> = {
-  [purposeOf.control]: /rank [01] on .* was lost: (corrupt or foreign bytes|its process or its connection|it has sent)/,
-  [purposeOf.messages]: /rank [01] on .* was lost: corrupt or foreign bytes arrived over its connection for messages/,
-  data: /rank 1 on .* cannot open a data connection with rank 0 at .*: the (TLS handshake failed|connection has ended)/,
+  [purposes.control]: /rank [01] on .* was lost: (corrupt or foreign bytes|its process or its connection|it has sent)/,
+  [purposes.messages]: /rank [01] on .* was lost: corrupt or foreign bytes arrived over its connection for messages/,
+  [purposes.data]:
+    /rank 1 on .* cannot open a data connection with rank 0 at .*: the (TLS handshake failed|connection has ended)/,
 };
 // For this long, the connecting end tries again to open data connections.
 const openingSeconds = 15;
@@ -44,7 +39,7 @@ function forge(network: AttackedNetwork, purpose: string, end: 0 | 1, forged: (t
 /** On a connection for messages, the identity is a text. */
 function forgerOf(network: AttackedNetwork, tapped: Tapped): Forger {
   const { identity, key } = network.sealOf(tapped);
-  const isText = tapped.purpose === purposeOf.messages;
+  const isText = tapped.purpose === purposes.messages;
   return { identity: isText ? Buffer.from(identity.toString('hex')) : identity, key };
 }
 
@@ -83,9 +78,9 @@ function expectErrors(errors: readonly unknown[], purpose: string): void {
 }
 
 describe('an encrypted connection', () => {
-  const cases = purposes.flatMap(([name, purpose]) => offers.map((offer) => [name, offer, purpose] as const));
+  const offered = cases.flatMap(([name, purpose]) => offers.map((offer) => [name, offer, purpose] as const));
 
-  it.concurrent.each(cases)('refuses a first message of the connecting end (%s, %s)', async (_, offer, purpose) => {
+  it.concurrent.each(offered)('refuses a first message of the connecting end (%s, %s)', async (_, offer, purpose) => {
     const network = new AttackedNetwork();
     forge(network, purpose, 0, (tapped) => forgedHello(forgerOf(network, tapped), offer));
     expectErrors(await errorsOver(network), purpose);
@@ -93,7 +88,7 @@ describe('an encrypted connection', () => {
     expect(recordsFrom(network, purpose, 1)[0]).toBe(offer === 'TLS 1.3' ? 'handshake' : 'alert');
   });
 
-  it.concurrent.each(purposes)('refuses a first message with another key (%s)', async (_, purpose) => {
+  it.concurrent.each(cases)('refuses a first message with another key (%s)', async (_, purpose) => {
     const network = new AttackedNetwork();
     const key = randomBytes(32);
     forge(network, purpose, 0, (tapped) => forgedHello({ ...forgerOf(network, tapped), key }, 'TLS 1.3'));
@@ -101,12 +96,12 @@ describe('an encrypted connection', () => {
     expect(recordsFrom(network, purpose, 1)[0]).toBe('alert');
   });
 
-  it.concurrent.each(cases)('refuses a first answer of the accepting end (%s, %s)', async (_, offer, purpose) => {
+  it.concurrent.each(offered)('refuses a first answer of the accepting end (%s, %s)', async (_, offer, purpose) => {
     const network = new AttackedNetwork();
     forge(network, purpose, 1, ({ said }) => forgedAnswer(said[0].subarray(network.clearBytes(purpose, 0)), offer));
     expectErrors(await errorsOver(network), purpose);
     // Node.js sends no alert. After the complete answer, the connecting end waits for a proof of the key.
-    const hasAlert = purpose !== purposeOf.messages && offer !== 'TLS 1.3';
+    const hasAlert = purpose !== purposes.messages && offer !== 'TLS 1.3';
     expect(recordsFrom(network, purpose, 0).includes('alert')).toBe(hasAlert);
   });
 });
