@@ -20,6 +20,8 @@ interface Peer {
   isReady: boolean;
   /** Descriptor of the connection. */
   descriptor: number;
+  /** A post that is written in several parts, and those that wait behind it. */
+  writing?: Promise<void> | undefined;
   hasLeft: boolean;
   /** Why the connection has ended, if not because the rank has left. */
   problem?: string;
@@ -53,6 +55,7 @@ const shortDrainMillis = 500;
 // them before it sends the first.
 const mostBytes = 2 ** 30;
 const mostSealedBytes = 2 ** 20;
+const noBytes = new Uint8Array();
 
 /**
  * Sends and receives the posts (steps of messages) of one process. Each pair of ranks that
@@ -90,11 +93,17 @@ export class ProcessPostbox implements Postbox {
   }
 
   post(rank: number, post: Post): Promise<void> | undefined {
-    const { socket, isReady } = this.#peers.get(rank) ?? {};
+    const peer = this.#peers.get(rank);
+    const socket = peer?.socket;
     // The caller posts again once the ranks are connected.
-    if (!socket || !isReady) return undefined;
-    if (post.type === 'elements') return written(socket, encodePost(post), bytesOf(post.data));
-    socket.write(encodePost(post));
+    if (!peer?.isReady || !socket) return undefined;
+    const bytes = post.type === 'elements' ? bytesOf(post.data) : noBytes;
+    const write = () => written(socket, encodePost(post), bytes);
+    const writing = peer.writing ? peer.writing.then(write) : write();
+    if (peer.writing || bytes.length > mostBytesOf(socket)) keepTurn(peer, writing);
+    if (post.type === 'elements') return writing;
+    // The end of the connection reports why it has failed.
+    writing.catch(() => {});
     return undefined;
   }
 
@@ -243,10 +252,29 @@ async function written(socket: Socket, header: Uint8Array, bytes: Uint8Array): P
     new Promise<void>((resolve, reject) => {
       socket.write(part, (error) => (error ? reject(error) : resolve()));
     });
-  if (bytes.length === 0) return await write(header);
+  const { length } = bytes;
+  if (length === 0) return await write(header);
   socket.write(header);
-  const most = socket instanceof TLSSocket ? mostSealedBytes : mostBytes;
-  for (let at = 0; at < bytes.length; at += most) await write(bytes.subarray(at, at + most));
+  const most = mostBytesOf(socket);
+  for (let at = 0; at < length; at += most) {
+    // The caller has transferred its memory: the reader must not take what follows for elements.
+    if (bytes.length !== length) socket.destroy();
+    await write(bytes.subarray(at, at + most));
+  }
+}
+
+/** Makes later posts wait until a post has been written, because all its parts must follow each other. */
+function keepTurn(peer: Peer, writing: Promise<void>): void {
+  const turn = writing
+    .catch(() => {})
+    .then(() => {
+      if (peer.writing === turn) peer.writing = undefined;
+    });
+  peer.writing = turn;
+}
+
+function mostBytesOf(socket: Socket): number {
+  return socket instanceof TLSSocket ? mostSealedBytes : mostBytes;
 }
 
 /**

@@ -45,6 +45,18 @@ describe('an encrypted group', () => {
     await closeAll(groups);
   });
 
+  it('keeps large messages apart that are sent at the same time', async () => {
+    const groups = await Promise.all(network.open());
+    const sizes = [400_000, 10, 300_000];
+    const received = sizes.map((size) => groups[1].receive(0, new Float32Array(size)));
+    const sent = sizes.map((size, index) => groups[0].send(1, new Float32Array(size).fill(index + 1)));
+    const back = groups[0].receive(1, new Float32Array(1));
+    await Promise.all([...sent, groups[1].send(0, Float32Array.of(4)), back]);
+    for (const [index, values] of (await Promise.all(received)).entries())
+      expect([index, values.every((value) => value === index + 1)]).toEqual([index, true]);
+    await closeAll(groups);
+  });
+
   it.each([
     ['data', /rank [01] on .* sent corrupt or foreign bytes over a data connection/],
     [

@@ -160,7 +160,8 @@ function measureCommand(): Command {
     .option('--places <list>', `output: ${places.join(', ')} of the input's place`, listOf('place', places), ['in'])
     .option('--networks <list>', `gradients of ${gradientSets.join(', ')}`, listOf('network', gradientSets))
     .option('--transport <list>', `of processes: ${transports.join(', ')}`, listOf('transport', transports), [
-      ...transports,
+      'shared-memory',
+      'tcp',
     ])
     .option('--rounds <number>', 'how often all cases are measured', (text) => wholeNumbers('--rounds', text, 99)[0])
     .option(

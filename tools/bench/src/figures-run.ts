@@ -29,7 +29,7 @@ const lines: readonly string[] = [
   '--suite event-loop --ranks 2',
   `--suite in-process --ranks 4 --peers ${threadPeers} --forms sync --bytes ${fewSizes}`,
   `--suite gradients --ranks 4 --peers ${threadPeers} --engines native --forms sync --rounds 1 --networks ${networks}`,
-  `--suite processes --ranks 2 --peers ${processPeers}`,
+  `--suite processes --ranks 2 --transport shared-memory,tcp,encrypted-tcp --peers ${processPeers}`,
   `--suite processes --ranks 4 --peers ${crowdedPeers} --forms sync --bytes ${fewSizes}`,
   '--suite processes --ranks 8 --peers openmpi,openmpi-tuned,openmpi-tcp --forms sync --rounds 1 --bytes 4,1KiB,64KiB,1MiB,16MiB',
 ];

@@ -42,6 +42,7 @@ export type Memory = 'arena' | 'ordinary';
 export const memoriesOver: Readonly<Record<Transport, readonly Memory[]>> = {
   'shared-memory': ['arena', 'ordinary'],
   tcp: ['ordinary'],
+  'encrypted-tcp': ['ordinary'],
 };
 
 /** The measured call. */

@@ -166,7 +166,10 @@ it('calls and notes are passed on to the recorder', () => {
     begin: vi.fn(() => 7),
     message: vi.fn(() => 8),
     leave: vi.fn(),
-    resume: <T>(number: number, action: () => T) => (resumed.push(number), action()),
+    resume: <T>(number: number, action: () => T) => {
+      resumed.push(number);
+      return action();
+    },
     end: vi.fn(),
     note: vi.fn(),
     progress: vi.fn(),

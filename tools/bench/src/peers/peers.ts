@@ -1,5 +1,5 @@
-/** How the processes of a group exchange data. */
-export const transports = ['shared-memory', 'tcp'] as const;
+/** How the processes of a group exchange data. `encrypted-tcp`: as between hosts. */
+export const transports = ['shared-memory', 'tcp', 'encrypted-tcp'] as const;
 export type Transport = (typeof transports)[number];
 
 export const peerNames = [
@@ -25,6 +25,7 @@ export type MpiName = (typeof mpiNames)[number];
 export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
   'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'mpi4py'],
   tcp: ['openmpi-tcp', 'mpich-tcp', 'gloo', 'torch'],
+  'encrypted-tcp': [],
 };
 
 /** Peers in Python, which are compared with application-level calls; all others with communicators. */

@@ -122,6 +122,7 @@ function gradientsSection(figures: Figures, ranks: number): string[] {
 const transportTitles: Readonly<Record<Transport, string>> = {
   'shared-memory': 'shared memory',
   tcp: 'TCP on loopback',
+  'encrypted-tcp': 'encrypted TCP on loopback',
 };
 const inputTitles: Readonly<Record<InputKind, string>> = { still: 'the same inputs again', fresh: 'fresh inputs' };
 const memoryTitles: Readonly<Record<Memory, string>> = { arena: 'own memory', ordinary: 'ordinary arrays' };
@@ -151,6 +152,10 @@ function processesColumns(figures: Figures, transport: Transport): Column<Wanted
   const peers = peersOver[transport];
   const ours = (wanted: Wanted, memory: Memory | undefined, form: Form = 'sync') =>
     figures.ours({ ...wanted, engine: 'native', transport, memory, form });
+  const notEncrypted = (wanted: Wanted) =>
+    transport === 'encrypted-tcp'
+      ? figures.ours({ ...wanted, engine: 'native', transport: 'tcp', memory: first, form: 'sync' })
+      : undefined;
   const threads = (wanted: Wanted) => (isShared ? figures.ours({ ...wanted, engine: 'native' }) : undefined);
   return [
     ...memories.flatMap((memory) => [
@@ -158,6 +163,7 @@ function processesColumns(figures: Figures, transport: Transport): Column<Wanted
       timeColumn(`${memoryTitles[memory]}, \`await\``, (wanted) => ours(wanted, memory, 'async')),
     ]),
     timeColumn('threads', threads),
+    timeColumn('not encrypted', notEncrypted),
     ...figures
       .peers('processes')
       .filter((peer) => peers.includes(peer))
@@ -166,6 +172,7 @@ function processesColumns(figures: Figures, transport: Transport): Column<Wanted
       title: memory === first ? 'times faster' : `${memory}, times faster`,
       cellOf: (wanted: Wanted) => bold(ratioOf(ours(wanted, memory), figures.fastest(wanted, peers))),
     })),
+    { title: 'of not encrypted', cellOf: (wanted) => plain(ratioOf(notEncrypted(wanted), ours(wanted, first))) },
     { title: 'times the threads', cellOf: (wanted) => plain(ratioOf(threads(wanted), ours(wanted, first))) },
     {
       title: 'of the bound',

@@ -67,5 +67,10 @@ async function open(transport: Transport, purpose: 'communicators' | 'strategy')
   await using store = await TcpStore.connect(member);
   const { job, jobKey } = member;
   const groupStore = subStore(store, `${transport} ${purpose}`);
-  return await openProcessGroup({ store: groupStore, rank, size: ranks, job, jobKey, transport });
+  const isEncrypted = transport === 'encrypted-tcp';
+  return await openProcessGroup({
+    ...{ store: groupStore, rank, size: ranks, job, jobKey },
+    transport: isEncrypted ? 'tcp' : transport,
+    encrypt: isEncrypted ? 'always' : 'between-hosts',
+  });
 }
