@@ -19,7 +19,14 @@ export interface TestBrowser extends AsyncDisposable {
 
 const executablePath = '/usr/bin/chromium';
 const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
-const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet];
+// WebGL and WebGPU by the processor.
+const software = [
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--enable-unsafe-webgpu',
+  '--use-webgpu-adapter=swiftshader',
+];
+const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet, ...software];
 
 /** Whether this machine has Chromium. */
 export const hasChromium = existsSync(executablePath);

@@ -1,11 +1,18 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { extname } from 'node:path';
 import { build } from 'esbuild';
 
 /** The headers that make a page cross-origin isolated. */
 export const isolation = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+
+const types: Readonly<Record<string, string>> = {
+  '': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.wasm': 'application/wasm',
 };
 
 /** Keeps what a page logs, for browsers whose protocol does not report it. */
@@ -29,8 +36,12 @@ export class PageServer implements AsyncDisposable {
   readonly address: string;
   readonly #server: Server;
 
-  /** Bundles programs for browsers, from the built packages, and serves them beside a page that loads the first one. */
-  static async open(entryPoints: readonly string[], headers: Readonly<Record<string, string>> = isolation) {
+  /** Bundles programs for browsers, from the built packages, and serves them, and other files, beside a page that loads the first one. */
+  static async open(
+    entryPoints: readonly string[],
+    headers: Readonly<Record<string, string>> = isolation,
+    others: ReadonlyMap<string, Uint8Array> = new Map(),
+  ) {
     const { outputFiles } = await build({
       entryPoints: [...entryPoints],
       bundle: true,
@@ -41,14 +52,15 @@ export class PageServer implements AsyncDisposable {
       outdir: '/',
       logLevel: 'error',
     });
-    const files = new Map<string, Uint8Array | string>(outputFiles.map(({ path, contents }) => [path, contents]));
+    const files = new Map<string, Uint8Array | string>(others);
+    for (const { path, contents } of outputFiles) files.set(path, contents);
     files.set('/keeps-log.js', keepsLog);
     const script = `<script src="/keeps-log.js"></script><script type="module" src="${outputFiles[0]?.path}"></script>`;
     const page = `<!doctype html><title>page</title><link rel="icon" href="data:,">${script}`;
     const server = createServer(({ url = '/' }, response) => {
       const body = url === '/' ? page : files.get(url);
-      const type = url === '/' ? 'text/html' : 'text/javascript';
-      response.writeHead(body === undefined ? 404 : 200, { ...headers, 'Content-Type': `${type}; charset=utf-8` });
+      const type = types[extname(url)] ?? types['.js'];
+      response.writeHead(body === undefined ? 404 : 200, { ...headers, 'Content-Type': type });
       response.end(body ?? '');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

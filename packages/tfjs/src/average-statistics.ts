@@ -11,6 +11,7 @@ import {
 import { requireModel } from './broadcast-weights.js';
 import { watchPlainOptimizers } from './plain-optimizers.js';
 import { requireSameVariables } from './same-variables.js';
+import { elementsNow } from './tensor-memory.js';
 import { elementsOf, requireTensorFlow, type TensorFlow, type TfModel, type TfVariable } from './tensorflow.js';
 
 /**
@@ -47,10 +48,10 @@ export function averageStatistics(
   watchPlainOptimizers(tf);
   const weights = model.weights.map((weight) => weight.read() as TfVariable);
   const fixed = weights.filter(({ trainable, dtype }) => !trainable && dtype === 'float32');
-  const different = exchangeSync(differentOf(weights, fixed, context), context);
+  const different = exchangeSync(differentOf(tf, weights, fixed, context), context);
   for (const variable of different) {
     const { shape } = variable;
-    const own = Float64Array.from(variable.dataSync() as Float32Array);
+    const own = Float64Array.from(elementsNow(tf, variable) as Float32Array);
     const { data } = context.allReduceSync('mean', tensor(own)) as Tensor;
     const mean = tf.tensor(Float32Array.from(data as Float64Array), shape, 'float32');
     variable.assign(mean);
@@ -60,6 +61,7 @@ export function averageStatistics(
 
 /** Those of the weights `fixed` that are not equal on all replicas. */
 function* differentOf(
+  tf: TensorFlow,
   weights: readonly TfVariable[],
   fixed: readonly TfVariable[],
   info: ReplicaInfo,
@@ -67,7 +69,7 @@ function* differentOf(
   yield* requireSameVariables(weights, info);
   if (fixed.length === 0) return [];
   const areEqual = yield* whichAreEqual(
-    fixed.map((variable) => hashOfBits(elementsOf(variable.dataSync(), 'float32') as Float32Array)),
+    fixed.map((variable) => hashOfBits(elementsOf(elementsNow(tf, variable), 'float32') as Float32Array)),
   );
   return fixed.filter((_, index) => !areEqual[index]);
 }

@@ -4,6 +4,7 @@ import type { ReplicaContext } from '@coll/strategy';
 import { exchangeSync, type ReplicaInfo, requireContext } from '@coll/strategy/internal';
 import { watchPlainOptimizers } from './plain-optimizers.js';
 import { requireSameVariables } from './same-variables.js';
+import { elementsNow } from './tensor-memory.js';
 import {
   type CarriedDType,
   elementsOf,
@@ -21,7 +22,8 @@ type Broadcaster = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadca
  * models that each replica has loaded or initialized at random, and for statistics such as those of
  * batch normalisation, which each replica computes from its own share of the data.
  * @throws InvalidArgumentError, the same on all replicas, if their models differ; ValueError unless
- * the arguments are TensorFlow.js, a model or a list of variables, and the context of a replica
+ * the arguments are TensorFlow.js, a model or a list of variables, and the context of a replica;
+ * NotImplementedError on the webgpu backend
  *
  * @example
  * ```ts
@@ -77,7 +79,7 @@ export function broadcastVariables(
 ): void {
   for (const variable of variables) {
     const { dtype, shape } = variable as { dtype: CarriedDType; shape: number[] };
-    const own = tensor(elementsOf(variable.dataSync(), dtype), { dtype, shape });
+    const own = tensor(elementsOf(elementsNow(tf, variable), dtype), { dtype, shape });
     const { data } = context.broadcastSync(own, root, { timeoutSeconds }) as Tensor;
     if (context.replicaIdInSyncGroup === root) continue;
     // Does not write to the variable's memory, which it may share with the tensor that it was

@@ -1,5 +1,5 @@
 import { ValueError } from '@coll/core';
-import { viewOf } from './tensor-memory.js';
+import { elementsNow, viewOf } from './tensor-memory.js';
 import {
   elementsOf,
   type TensorFlow,
@@ -30,7 +30,8 @@ export interface GradientMemory {
  * several tensors share the memory of a gradient: another gradient may use it (as in the gradients
  * of a sum), or a tensor of the user. Which gradients share memory may differ between replicas, so
  * each of these gradients is still reduced separately.
- * @throws ValueError for a gradient that is not float32 or not of its variable's size
+ * @throws ValueError for a gradient that is not float32 or not of its variable's size;
+ * NotImplementedError on WebGPU
  */
 export function memoryOf(
   tf: TensorFlow,
@@ -47,7 +48,7 @@ export function memoryOf(
     const view = viewOf(tf, gradient);
     const isOwnedOnce = () => owners.get(gradient.dataId) === 1 && tf.backend().refCount(gradient.dataId) === 1;
     if (view && isInHeap && isOwnedOnce()) return { input: view, output: view, tensor: gradient };
-    return outOfPlace(view ?? gradient.dataSync());
+    return outOfPlace(view ?? elementsNow(tf, gradient));
   });
 }
 

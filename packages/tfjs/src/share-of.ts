@@ -51,7 +51,7 @@ type Sharer = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSyn
  * of a dataset are disposed of.
  * @throws ValueError, the same on all replicas, if they pass different data, for example after a shuffle without a
  * seed; ValueError for data without rows, for inputs with different numbers of rows, and for batches of a dataset that
- * do not divide by the number of replicas, except the last one
+ * do not divide by the number of replicas, except the last one; NotImplementedError for tensors on the webgpu backend
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ export function shareOf(tf: TensorFlow, data: object | undefined, context: Share
   requireContext(context, 'allReduceSync', 'shareOf');
   const { remainder, from } = checkedOptions(options);
   if (isDataset(data)) return shareOfDataset(tf, data, context, { remainder, from });
-  return partOf(tf, tablesOfAll(data, context, from), context, remainder);
+  return partOf(tf, tablesOfAll(tf, data, context, from), context, remainder);
 }
 
 /** This replica's part of tables that are equal on all replicas. */
@@ -108,9 +108,9 @@ function partOf(
 }
 
 /** The tables of this replica's data, which must be the same on all replicas, or those of replica `from`. */
-function tablesOfAll(data: unknown, context: Sharer, from: number | undefined): Tables {
+function tablesOfAll(tf: TensorFlow, data: unknown, context: Sharer, from: number | undefined): Tables {
   const isReader = from === undefined || context.replicaIdInSyncGroup === from;
-  const own = isReader ? tablesOf(data, 'shareOf') : undefined;
+  const own = isReader ? tablesOf(tf, data, 'shareOf') : undefined;
   if (from !== undefined) return broadcastTables(own, context, from) as Tables;
   requireSameData(own, context, 'pass different data to shareOf');
   return own as Tables;

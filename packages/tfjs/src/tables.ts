@@ -2,6 +2,7 @@ import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { hashOf, hashOfBits } from '@coll/strategy/internal';
 import { textOfRows } from './rows-as-text.js';
+import { elementsNow } from './tensor-memory.js';
 import { elementsOf, isCarried, type TensorFlow, type TfTensor } from './tensorflow.js';
 
 type Typed = Exclude<ArrayBufferView, DataView> & { readonly length: number };
@@ -41,14 +42,14 @@ interface Found {
 
 /**
  * The tables of tensors, typed arrays, lists of rows, and lists of tensors or plain objects of them.
- * @throws ValueError for other data, and if the numbers of rows differ
+ * @throws ValueError for other data, and if the numbers of rows differ; NotImplementedError on WebGPU
  */
-export function tablesOf(data: unknown, operation: string): Tables {
+export function tablesOf(tf: TensorFlow, data: unknown, operation: string): Tables {
   const found: Found[] = [];
   const nesting = nestingOf(data, 'data', found, operation);
   const forms = formsOf(found, operation);
   const tables = found.map(({ source }, index) => {
-    return { form: forms[index] as Form, elements: isTensor(source) ? (source.dataSync() as Elements) : source };
+    return { form: forms[index] as Form, elements: isTensor(source) ? (elementsNow(tf, source) as Elements) : source };
   });
   return { nesting, tables, rows: rowsOfForm(forms[0] as Form) };
 }

@@ -1,4 +1,5 @@
-import type { TensorFlow, TfTensor } from './tensorflow.js';
+import { NotImplementedError } from '@coll/core';
+import type { TensorFlow, TfData, TfTensor } from './tensorflow.js';
 
 interface WasmBackend {
   typedArrayFromHeap(tensor: TfTensor): Float32Array;
@@ -17,4 +18,18 @@ export function viewOf(tf: TensorFlow, tensor: TfTensor): Float32Array | undefin
   const stored =
     name === 'cpu' ? tensor.dataSync() : (tf.backend() as unknown as WasmBackend).typedArrayFromHeap(tensor);
   return stored instanceof Float32Array ? stored : undefined;
+}
+
+/**
+ * The elements of a tensor, read without waiting for other code of this thread.
+ * @throws NotImplementedError on WebGPU, where TensorFlow.js may read zeros in a worker, and lose the GPU
+ */
+export function elementsNow(tf: TensorFlow, tensor: TfTensor): TfData {
+  if (tf.getBackend() !== 'webgpu') return tensor.dataSync();
+  const cure =
+    'use reduceGradients, initialize the weights of all replicas from the same seed, and pass arrays or a dataset to shareOf';
+  throw new NotImplementedError(
+    'ERR_COLL_NOT_IMPLEMENTED',
+    `the webgpu backend cannot be read by calls that block; ${cure}`,
+  );
 }
