@@ -13,7 +13,7 @@ const built = path.join(root, 'native/engine/build/fuzz');
 /** The sources that each native target needs beside its own; folders stand for all their sources. */
 const targets = {
   frames: ['processes/frames.cc'],
-  data_request: ['processes/data_connections.cc', 'sealing'],
+  data_request: ['processes/data_connections.cc', 'sealing', 'kernels/crc32c.cc', 'kernels/crc32c_instructions.cc'],
 };
 const properties = [
   'packages/cli/src/trace/record-file.test.ts',

@@ -33,7 +33,7 @@ export const status = {
  * Version of the addon's exports and of the integer format of schedules; must equal the version in
  * `cpp/addon`.
  */
-export const nativeInterface = 18;
+export const nativeInterface = 19;
 
 /** How long `execute` may wait for other ranks, in the order of the C++ enum `Wait`. */
 export const waiting = {

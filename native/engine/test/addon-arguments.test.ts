@@ -205,7 +205,7 @@ describe('an offer made for another group', () => {
 describe.skipIf(!processes)('handles of process groups', () => {
   if (!processes) return;
   const one = program(1);
-  const group = () => processes['group']?.(0, Int32Array.of(-1), [new Uint8Array()], 1000, () => {});
+  const group = () => processes['group']?.(0, Int32Array.of(-1), [new Uint8Array()], [false], 1000, () => {});
   const [segment, info] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
   const memory = processes['sharedMemory']?.(0, [segment]);
   const executing = group();
@@ -252,6 +252,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
       number('rank', 0, -1, 1),
       ['sockets', Int32Array.of(-1), undefined, [-1], Int32Array.of(), floats(-1)],
       ['seals', [new Uint8Array()], undefined, [], [[]], [floats(1)], [new Uint8Array(63)]],
+      ['checksummed', [false], undefined, [], [0]],
       number('silenceMillis', 1000, 0, -1),
       ['wake', () => {}, undefined, {}],
     ],
@@ -263,12 +264,14 @@ describe.skipIf(!processes)('handles of process groups', () => {
       ['ports', Int32Array.of(1), undefined, [1], Int32Array.of(), floats(1), Int32Array.of(-1), Int32Array.of(65_536)],
       ['tickets', [new Uint8Array()], undefined, [], [[]], [floats(1)], [new Uint8Array(63)], [new Uint8Array(64)]],
       ['sealed', [false], undefined, [], [0]],
+      ['checksummed', [false], undefined, [], [0]],
       number('connectMillis', 0, -1, 0.5, 2 ** 31),
       ['rings', [undefined], undefined, [], [undefined, undefined]],
       number('generation', 0, -1, 0.5, 2 ** 32),
       ...local,
       flag('allShareCores'),
     ],
+    crc32c: [number('crc', 0, -1, 0.5, 2 ** 32), ['bytes', new Uint8Array(1), undefined, [1], floats(1)]],
     takeSocket: [number('descriptor', 0, -1)],
     closeSocket: [number('descriptor', 0, -1)],
     listenForData: [['host', '::1', undefined, 1]],

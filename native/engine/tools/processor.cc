@@ -6,4 +6,5 @@
 int main() {
   if (coll::has_avx2()) std::puts("avx2.cc");
   if (coll::has_avx512()) std::puts("avx512.cc");
+  if (coll::has_crc32c()) std::puts("crc32c_instructions.cc");
 }

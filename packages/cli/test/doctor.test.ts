@@ -68,7 +68,9 @@ it('reports whether and how connections between hosts are encrypted', async () =
   const text = expect.stringMatching(/^TLS_(AES_128_GCM|CHACHA20_POLY1305)_SHA256 between hosts/);
   expect(line('encryption')).toMatchObject({ verdict: expect.stringMatching(/^(ok|slow)$/), text });
   const open = await reportOf([], { COLL_INSECURE: '1' });
-  expect(open.line('encryption')?.['text']).toBe('none between hosts, because COLL_INSECURE is set');
+  expect(open.line('encryption')?.['text']).toBe(
+    'none between hosts, because COLL_INSECURE is set; data is checksummed',
+  );
 });
 
 it('exits with code 2 if a setting is invalid', async () => {

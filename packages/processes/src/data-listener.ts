@@ -3,7 +3,7 @@ import { RuntimeError } from '@coll/core';
 import { isSameHost } from './host.js';
 import type { MemberConfig } from './member-config.js';
 import { hostOf, nonceBytes, type PeerInfo } from './peer-info.js';
-import { isSealedBetween } from './sealing.js';
+import { isChecksummedBetween, isSealedBetween } from './sealing.js';
 import type { Sockets } from './sockets.js';
 import { streamsTo } from './streams.js';
 import { ticketsOf } from './tickets.js';
@@ -28,6 +28,8 @@ export interface DataConnections {
   readonly tickets: readonly Uint8Array[];
   /** For each rank, whether the connections with it are sealed. */
   readonly sealed: readonly boolean[];
+  /** For each rank, whether the connections with it are checksummed. */
+  readonly checksummed: readonly boolean[];
   /** Milliseconds within which the connections with a rank must be made; 0 means no limit. */
   readonly connectMillis: number;
 }
@@ -58,6 +60,7 @@ export function dataConnections(
   const nonces = peers.map(({ nonce }) => Buffer.from(nonce, 'base64'));
   const own = hostOf(peers[member.rank] as PeerInfo);
   const sealed = peers.map((_, rank) => rank !== member.rank && isSealedBetween(peers, member.rank, rank));
+  const checksummed = peers.map((_, rank) => rank !== member.rank && isChecksummedBetween(peers, member.rank, rank));
   const ticketsWith = (rank: number) => {
     const streams = streamsTo(member, isSameHost(own, hostOf(peers[rank] as PeerInfo)));
     return ticketsOf(member, [member.rank, rank], nonces, streams, sealed[rank] as boolean);
@@ -68,6 +71,7 @@ export function dataConnections(
     ports: peers.map(({ dataPort }) => dataPort),
     tickets: peers.map((_, rank) => (far.includes(rank) ? ticketsWith(rank) : new Uint8Array())),
     sealed,
+    checksummed,
     connectMillis: Math.min(Math.ceil((member.timeoutSeconds ?? 0) * 1000), 2 ** 31 - 1),
   };
 }

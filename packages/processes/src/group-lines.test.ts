@@ -52,7 +52,7 @@ it('the line of a group names its hosts and transports; parts of a group log at 
       { rank: 1, transport: 'shared-memory', reason: '' },
       { rank: 2, transport: 'tcp', reason: '' },
     ],
-    encryption: 'TLS_AES_128_GCM_SHA256',
+    protection: 'encrypted by TLS_AES_128_GCM_SHA256',
     simd: 'avx2',
     algorithm: directAlgorithm(),
     local: { number: 0, ranks: 2, cores: 3 },

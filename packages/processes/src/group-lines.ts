@@ -33,7 +33,7 @@ export function logInsecure({ rank, insecure, insecureBy }: MemberConfig, peers:
   const isApart = peers.some((peer) => !isSameHost(first, hostOf(peer)));
   const how = insecureBy === 'COLL_INSECURE' ? 'COLL_INSECURE=1' : 'insecure: true';
   const message = isApart
-    ? `${how}: the data between hosts is neither encrypted nor signed, so whoever can reach its packets can read and change it; without ${how}, it is encrypted`
+    ? `${how}: the data between hosts is neither encrypted nor signed, so whoever can reach its packets can read and change it; checksums detect accidents only; without ${how}, it is encrypted`
     : `${how} has no effect on a group whose members are all on one host; leave it out`;
   log(rank === 0 ? 'warn' : 'debug', message, { rank, event: 'insecure', data: { isApart } });
 }
@@ -43,8 +43,8 @@ export interface GroupOfLines {
   readonly rank: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
-  /** The TLS suites of the encrypted connections; undefined if none is encrypted. */
-  readonly encryption: string | undefined;
+  /** How the TCP connections are protected; undefined if they are not. */
+  readonly protection: string | undefined;
   readonly simd: string;
   readonly algorithm: Algorithm;
   readonly local: LocalRank;
@@ -53,12 +53,12 @@ export interface GroupOfLines {
 }
 
 /** Logs that a group has opened. Groups made by `split` log at level debug, because programs may make many. */
-export function logOpened({ rank, hosts, links, encryption, simd, algorithm, local, isPart }: GroupOfLines): GroupLog {
+export function logOpened({ rank, hosts, links, protection, simd, algorithm, local, isPart }: GroupOfLines): GroupLog {
   const facts = {
     kind: 'processes',
     members: hosts.length,
     hosts,
-    transport: transportOf(links, encryption),
+    transport: transportOf(links, protection),
     engine: 'native',
     simd,
     algorithm: algorithm.name,
@@ -67,8 +67,8 @@ export function logOpened({ rank, hosts, links, encryption, simd, algorithm, loc
   return isPart ? new GroupLog(rank, facts, 'debug') : new GroupLog(rank, facts);
 }
 
-function transportOf(links: readonly Link[], encryption: string | undefined): string {
-  const tcp = encryption === undefined ? 'tcp' : `tcp, encrypted by ${encryption}`;
+function transportOf(links: readonly Link[], protection: string | undefined): string {
+  const tcp = protection === undefined ? 'tcp' : `tcp, ${protection}`;
   const names = new Set(links.map(({ transport }) => (transport === 'tcp' ? tcp : 'shared memory')));
   return names.size === 0 ? 'no links' : [...names].sort().join(' and ');
 }

@@ -4,7 +4,7 @@ import { isSameHost } from './host.js';
 import type { MemberConfig } from './member-config.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { unsealSecret } from './sealed-secret.js';
-import { cipherBetween, isSealedBetween } from './sealing.js';
+import { cipherBetween, isChecksummedBetween, isSealedBetween } from './sealing.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
 /** How each pair of members of a group exchanges data. */
@@ -115,23 +115,22 @@ function linkBetween(
   rank: number,
   reports: readonly (Report | undefined)[],
 ): Link {
-  const encryption = encryptionText(peers, member.rank, rank);
+  const protection = protectionText(peers, member.rank, rank);
   if (member.transport === 'tcp') {
-    return { rank, transport: 'tcp', reason: `the group was opened with transport: tcp${encryption}` };
+    return { rank, transport: 'tcp', reason: `the group was opened with transport: tcp${protection}` };
   }
   const [own, info] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
   if (!isSameHost(hostOf(own), hostOf(info)))
-    return { rank, transport: 'tcp', reason: `on another host, ${info.hostName}${encryption}` };
+    return { rank, transport: 'tcp', reason: `on another host, ${info.hostName}${protection}` };
   const why = refusalBetween(member.rank, rank, reports);
   if (why !== undefined)
-    return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${why}${encryption}` };
+    return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${why}${protection}` };
   return { rank, transport: 'shared-memory', reason: 'on the same host, and both have opened the memory of the other' };
 }
 
-function encryptionText(peers: readonly PeerInfo[], one: number, other: number): string {
+function protectionText(peers: readonly PeerInfo[], one: number, other: number): string {
   if (isSealedBetween(peers, one, other)) return `; encrypted by ${cipherBetween(peers, one, other)}`;
-  const [own, far] = [peers[one], peers[other]] as [PeerInfo, PeerInfo];
-  return isSameHost(hostOf(own), hostOf(far)) ? '' : '; not encrypted';
+  return isChecksummedBetween(peers, one, other) ? '; checksummed, not encrypted' : '';
 }
 
 function notShared(links: readonly Link[]): CollError {

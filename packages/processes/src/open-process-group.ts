@@ -27,7 +27,7 @@ import { type ProcessBinding, processBinding, type SegmentHandle } from './proce
 import { NativeProcessGroup } from './process-group.js';
 import { recordedMember } from './recorded-member.js';
 import { sealSecret } from './sealed-secret.js';
-import { encryptionOf, isSealedBetween, ownCipher } from './sealing.js';
+import { isChecksummedBetween, isSealedBetween, ownCipher, protectionOf } from './sealing.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { splitOf } from './split-process-group.js';
@@ -199,7 +199,7 @@ async function connect(
       generation: member.generation,
       hosts,
       links: reached.links,
-      encryption: encryptionOf(peers, member.rank),
+      protection: protectionOf(peers, member.rank),
       calibration: reached.calibration,
       mesh,
       leave,
@@ -292,7 +292,8 @@ function startGroup(
   const byRank = peers.map((_, other) => controls.find((control) => control.rank === other));
   const sockets = byRank.map((control) => control?.socket ?? -1);
   const seals = byRank.map((control, other) => (isSealedBetween(peers, rank, other) ? control?.seal : undefined));
-  return new NativeProcessGroup(binding, { rank, sockets, seals, hosts, whole, heartbeatSeconds, stalls });
+  const checksummed = peers.map((_, other) => other !== rank && isChecksummedBetween(peers, rank, other));
+  return new NativeProcessGroup(binding, { rank, sockets, seals, checksummed, hosts, whole, heartbeatSeconds, stalls });
 }
 
 function ranksOver(links: readonly Link[], transport: Link['transport']): readonly number[] {

@@ -37,8 +37,8 @@ export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'r
   readonly generation: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
-  /** The TLS suites of the encrypted connections; undefined if none is encrypted. */
-  readonly encryption: string | undefined;
+  /** How the TCP connections are protected, for logs; undefined if they are not. */
+  readonly protection: string | undefined;
   /** The thresholds of the group; undefined for a group that sends messages. */
   readonly calibration: Calibration | undefined;
   /** This member among those that may use the same cores. */
@@ -129,8 +129,8 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   /** Logs that all members have opened the group. `isPart`: whether it was made by `split`. */
   logOpened(isPart: boolean): void {
     const { rank, hosts, links } = this;
-    const { binding, algorithm, encryption, local } = this.#options;
-    this.#log = logOpened({ rank, hosts, links, encryption, simd: binding.simd, algorithm, local, isPart });
+    const { binding, algorithm, protection, local } = this.#options;
+    this.#log = logOpened({ rank, hosts, links, protection, simd: binding.simd, algorithm, local, isPart });
   }
 
   explain(): GroupExplanation {

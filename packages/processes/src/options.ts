@@ -57,8 +57,8 @@ export interface OpenProcessGroupOptions {
   readonly encrypt?: 'between-hosts' | 'always' | undefined;
   /**
    * Whether members send everything between hosts unencrypted. They still authenticate with the job
-   * key when they connect, but whoever can reach their packets can read and change the data. Must be
-   * the same on all members. Default: true if `COLL_INSECURE` is 1.
+   * key when they connect, but whoever can reach their packets can read and change the data;
+   * checksums detect only damage by the network. Must be the same on all members. Default: true if `COLL_INSECURE` is 1.
    */
   readonly insecure?: boolean | undefined;
   /**

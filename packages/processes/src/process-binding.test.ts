@@ -20,7 +20,7 @@ it('processBinding refuses an addon with another interface version', () => {
     expect.objectContaining({
       ...{ name: 'CollError', code: 'ERR_COLL_NO_ENGINE', operation: 'open a group' },
       message:
-        '@coll/native has interface version 5, but @coll/processes needs version 18: install the same version of both',
+        '@coll/native has interface version 5, but @coll/processes needs version 19: install the same version of both',
     }),
   );
 });

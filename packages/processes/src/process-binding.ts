@@ -44,6 +44,8 @@ export interface ProcessBinding {
    * @throws Error if that fails
    */
   listenForData(host: string): readonly [descriptor: number, port: number];
+  /** The CRC32C of bytes that follow others, whose CRC32C is `crc`; 0 if none precede. */
+  crc32c(crc: number, bytes: Uint8Array): number;
   /**
    * The TLS suite that this processor prefers, and the reason if the runtime cannot seal connections,
    * otherwise an empty text.
@@ -80,12 +82,13 @@ export interface ProcessBinding {
   /**
    * Creates a group, which takes over `sockets`: a descriptor for each rank, -1 for none. `seals`:
    * for each rank the identity and the key that seal the connection, 32 bytes each, or nothing.
-   * `wake` is called when calls have ended, and when all connections have ended.
+   * `checksummed`: for each rank, whether the connection is checksummed. `wake` is called when calls have ended, and when all connections have ended.
    */
   group(
     rank: number,
     sockets: Int32Array,
     seals: readonly Uint8Array[],
+    checksummed: readonly boolean[],
     silenceMillis: number,
     wake: () => void,
   ): GroupHandle;
@@ -102,8 +105,8 @@ export interface ProcessBinding {
    * Lets ranks send messages. All lists have an entry for each rank. The group takes over the
    * listening socket `listener` of `listenForData`. A rank is reached either over connections to
    * its host and port, one for each ticket of 64 bytes, which are made when a call first needs them,
-   * and are sealed with the second half of the ticket if `sealed` is true;
-   * or through the segment of the lower rank of the pair, for which `makeRings` was called. A call
+   * and are sealed with the second half of the ticket if `sealed` is true, or checksummed if
+   * `checksummed` is true; or through the segment of the lower rank of the pair, for which `makeRings` was called. A call
    * fails if the connections with a rank are not made within `connectMillis`; 0 means no limit.
    */
   useMessages(
@@ -113,6 +116,7 @@ export interface ProcessBinding {
     ports: Int32Array,
     tickets: readonly Uint8Array[],
     sealed: readonly boolean[],
+    checksummed: readonly boolean[],
     connectMillis: number,
     rings: readonly (SegmentHandle | undefined)[],
     generation: number,
@@ -213,7 +217,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 18;
+const processInterface = 19;
 
 /**
  * Returns the addon.

@@ -29,15 +29,9 @@ let group: NativeProcessGroup;
 
 /** A test double of native code with scripted answers, which records its calls. */
 const binding = {
-  group: (
-    rank: number,
-    sockets: Int32Array,
-    seals: readonly Uint8Array[],
-    silenceMillis: number,
-    woken: () => void,
-  ) => {
+  group: (...[rank, sockets, seals, checksummed, millis, woken]: Parameters<ProcessBinding['group']>) => {
     const sealed = seals.map(({ length, [0]: identity, [32]: key }) => (length === 0 ? 'none' : `${identity}/${key}`));
-    asked.push(`group of rank ${rank} on ${sockets}, sealed by ${sealed}, ${silenceMillis} ms`);
+    asked.push(`group of rank ${rank} on ${sockets}, sealed by ${sealed}, checksummed ${checksummed}, ${millis} ms`);
     wake = woken;
     return 'group';
   },
@@ -74,7 +68,8 @@ const hosts = ['a', 'b', 'c'];
 
 function groupWith(stalls?: StallListener) {
   const seals = [{ identity: Buffer.alloc(32, 1), key: Buffer.alloc(32, 2) }, undefined, undefined];
-  return new NativeProcessGroup(binding, { rank: 1, sockets: [5, -1, 7], seals, hosts, heartbeatSeconds: 0.5, stalls });
+  const links = { sockets: [5, -1, 7], seals, checksummed: [false, false, true] };
+  return new NativeProcessGroup(binding, { rank: 1, ...links, hosts, heartbeatSeconds: 0.5, stalls });
 }
 
 beforeEach(() => {
@@ -111,13 +106,14 @@ describe('a NativeProcessGroup', () => {
     const rings = [undefined, undefined, 'ring' as never];
     const tickets = [Uint8Array.of(9), Uint8Array.of(), Uint8Array.of()];
     const sealed = [true, false, false];
-    const data = { listener: 8, hosts: ['a', 'b', 'c'], ports: [1, 2, 3], tickets, sealed, connectMillis: 70 };
+    const how = { sealed, checksummed: [false, false, true], connectMillis: 70 };
+    const data = { listener: 8, hosts: ['a', 'b', 'c'], ports: [1, 2, 3], tickets, ...how };
     group.useMessages({ data, rings, generation: 6, local, allShareCores: true });
     group.tellOpened();
     expect(asked).toEqual([
-      'group of rank 1 on 5,-1,7, sealed by 1/2,none,none, 500 ms',
+      'group of rank 1 on 5,-1,7, sealed by 1/2,none,none, checksummed false,false,true, 500 ms',
       'shared group memory 1 2 4 1024,262144,8388608,131072,4194304',
-      'messages ["group",8,["a","b","c"],{"0":1,"1":2,"2":3},[{"0":9},{},{}],[true,false,false],70,[null,null,"ring"],6,1,2,4,true]',
+      'messages ["group",8,["a","b","c"],{"0":1,"1":2,"2":3},[{"0":9},{},{}],[true,false,false],[false,false,true],70,[null,null,"ring"],6,1,2,4,true]',
       'opened',
     ]);
   });

@@ -40,6 +40,8 @@ export interface NativeGroupOptions {
   readonly sockets: readonly number[];
   /** What seals these connections, by rank; undefined for one that is not sealed. */
   readonly seals: readonly (SocketSeal | undefined)[];
+  /** Whether these connections are checksummed, by rank. */
+  readonly checksummed: readonly boolean[];
   /** Names of the hosts of all ranks. */
   readonly hosts: readonly string[];
   /** If the group was made by `split`: the rank of each member in the whole group. */
@@ -88,7 +90,7 @@ export class NativeProcessGroup {
   #parted: (() => void) | undefined;
 
   constructor(binding: ProcessBinding, options: NativeGroupOptions) {
-    const { rank, sockets, seals, hosts, whole, heartbeatSeconds, stalls } = options;
+    const { rank, sockets, seals, checksummed, hosts, whole, heartbeatSeconds, stalls } = options;
     this.rank = rank;
     this.size = sockets.length;
     this.#binding = binding;
@@ -98,7 +100,7 @@ export class NativeProcessGroup {
     this.stalls = stalls;
     const wake = () => this.#settle();
     const bytes = seals.map((seal) => Uint8Array.from(seal ? [...seal.identity, ...seal.key] : []));
-    this.#handle = binding.group(rank, Int32Array.from(sockets), bytes, heartbeatSeconds * 1000, wake);
+    this.#handle = binding.group(rank, Int32Array.from(sockets), bytes, checksummed, heartbeatSeconds * 1000, wake);
     const slowCalls = new SlowCallLog(whole?.[rank] ?? rank);
     this.#turns = setInterval(() => this.#noteTurn(), turnMillis).unref();
     this.#queue = new ProcessQueue(binding, this.#handle, {
@@ -131,10 +133,21 @@ export class NativeProcessGroup {
 
   /** Lets members exchange data by messages. */
   useMessages({ data, rings, generation, local, allShareCores }: MessageOptions): void {
-    const { listener, hosts, tickets, sealed, connectMillis } = data;
-    const connecting = [listener, hosts, Int32Array.from(data.ports), tickets, sealed, connectMillis] as const;
+    const { listener, hosts, tickets, sealed, checksummed, connectMillis } = data;
+    const connecting = [listener, hosts, Int32Array.from(data.ports), tickets] as const;
     const { number, ranks, cores } = local;
-    this.#binding.useMessages(this.#handle, ...connecting, rings, generation, number, ranks, cores, allShareCores);
+    const how = [sealed, checksummed, connectMillis] as const;
+    this.#binding.useMessages(
+      this.#handle,
+      ...connecting,
+      ...how,
+      rings,
+      generation,
+      number,
+      ranks,
+      cores,
+      allShareCores,
+    );
   }
 
   /** Notifies the other members that this one has opened the group. */

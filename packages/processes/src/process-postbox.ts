@@ -2,15 +2,17 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { CollError } from '@coll/core';
 import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
+import { Checksums } from './checksums.js';
 import { connectOne, type Mesh } from './connections.js';
 import { messageChannel, sealedMessageChannel } from './hello.js';
 import { isSameHost } from './host.js';
 import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
+import { processBinding } from './process-binding.js';
 import { refusalText } from './refusal-text.js';
 import { sealingFailed, sealSocket } from './sealed-socket.js';
-import { cipherBetween, isSealedBetween } from './sealing.js';
+import { cipherBetween, isChecksummedBetween, isSealedBetween } from './sealing.js';
 
 /** A rank from which this process receives posts (steps of messages). */
 interface Peer {
@@ -18,6 +20,8 @@ interface Peer {
   socket: Socket | undefined;
   /** Whether this process may write: both ranks have taken the connection over from the handshake. */
   isReady: boolean;
+  /** Those of the connection, if it has some. */
+  checksums?: Checksums;
   /** Descriptor of the connection. */
   descriptor: number;
   /** A post that is written in several parts, and those that wait behind it. */
@@ -51,10 +55,10 @@ const graceMillis = 1000;
 const longestDrainMillis = 5000;
 // The same, if the group has failed, so that nobody waits for it any more.
 const shortDrainMillis = 500;
-// Upper bound of the bytes that Node.js writes at once. On a sealed connection, it encrypts all of
-// them before it sends the first.
+// Upper bound of the bytes that are written at once. On a protected connection, all of them are
+// encrypted or summed before the first is sent.
 const mostBytes = 2 ** 30;
-const mostSealedBytes = 2 ** 20;
+const mostProtectedBytes = 2 ** 20;
 const noBytes = new Uint8Array();
 
 /**
@@ -98,9 +102,10 @@ export class ProcessPostbox implements Postbox {
     // The caller posts again once the ranks are connected.
     if (!peer?.isReady || !socket) return undefined;
     const bytes = post.type === 'elements' ? bytesOf(post.data) : noBytes;
-    const write = () => written(socket, encodePost(post), bytes);
-    const writing = peer.writing ? peer.writing.then(write) : write();
-    if (peer.writing || bytes.length > mostBytesOf(socket)) keepTurn(peer, writing);
+    const out = { socket, checksums: peer.checksums };
+    const begin = () => written(out, encodePost(post), bytes);
+    const writing = peer.writing ? peer.writing.then(begin) : begin();
+    if (peer.writing || bytes.length > mostBytesOf(out)) keepTurn(peer, writing);
     if (post.type === 'elements') return writing;
     // The end of the connection reports why it has failed.
     writing.catch(() => {});
@@ -145,6 +150,7 @@ export class ProcessPostbox implements Postbox {
       if (signal.aborted) return sockets.discard(connection.socket);
       peer.descriptor = connection.socket;
       const socket = sockets.giveBack(connection.socket);
+      if (isChecksummedBetween(peers, member.rank, rank)) peer.checksums = new Checksums(processBinding().processes);
       if (!isSealed) return this.#attach(rank, peer, socket);
       // An error of the connection below is one of the sealed connection, too.
       socket.on('error', () => {});
@@ -176,9 +182,12 @@ export class ProcessPostbox implements Postbox {
     peer.socket = socket;
     socket.setNoDelay(true);
     if (!this.#isWaiting) socket.unref();
-    socket.on('data', (bytes) => {
+    const take = (bytes: Uint8Array) => {
       if (!peer.isReady) begin();
-      if (reader.read(bytes)) return;
+      return reader.read(bytes);
+    };
+    socket.on('data', (bytes) => {
+      if (peer.checksums ? peer.checksums.read(bytes, take) : take(bytes)) return;
       peer.problem = this.#alteredText(rank);
       socket.destroy();
     });
@@ -191,7 +200,7 @@ export class ProcessPostbox implements Postbox {
       this.#leave(rank, peer);
     });
     if (rank > this.#mesh.member.rank) return;
-    socket.write(encodeReady());
+    write({ socket, checksums: peer.checksums }, encodeReady());
     begin();
   }
 
@@ -235,7 +244,7 @@ export class ProcessPostbox implements Postbox {
 
   #alteredText(rank: number): string {
     const { hostName } = this.#mesh.peers[rank] as PeerInfo;
-    const what = 'corrupt or foreign bytes arrived over its connection for messages';
+    const what = `corrupt or foreign bytes arrived over its connection for messages with rank ${this.#mesh.member.rank}`;
     return `rank ${rank} on ${hostName} was lost: ${what}: find what alters the data on the way or writes to that connection`;
   }
 }
@@ -246,20 +255,31 @@ function isTlsError({ code = '' }: NodeJS.ErrnoException): boolean {
   return code === sealingFailed || code === 'EPROTO' || code.startsWith('ERR_SSL_');
 }
 
+type Out = { readonly socket: Socket; readonly checksums: Checksums | undefined };
+
+/** Writes to a connection. `done` is called when the system has all bytes. */
+function write({ socket, checksums }: Out, bytes: Uint8Array, done?: (error?: Error | null) => void): void {
+  const parts = checksums ? checksums.recordsOf(bytes) : [bytes];
+  socket.cork();
+  for (const [index, part] of parts.entries()) socket.write(part, index === parts.length - 1 ? done : undefined);
+  socket.uncork();
+}
+
 /** Writes to a connection. Resolves when the system has all bytes, so that they outlive this process. */
-async function written(socket: Socket, header: Uint8Array, bytes: Uint8Array): Promise<void> {
-  const write = (part: Uint8Array) =>
-    new Promise<void>((resolve, reject) => {
-      socket.write(part, (error) => (error ? reject(error) : resolve()));
-    });
+async function written(out: Out, header: Uint8Array, bytes: Uint8Array): Promise<void> {
+  const handOver = (part: Uint8Array) =>
+    new Promise<void>((resolve, reject) => write(out, part, (error) => (error ? reject(error) : resolve())));
   const { length } = bytes;
-  if (length === 0) return await write(header);
-  socket.write(header);
-  const most = mostBytesOf(socket);
+  if (length === 0) return await handOver(header);
+  write(out, header);
+  const most = mostBytesOf(out);
   for (let at = 0; at < length; at += most) {
     // The caller has transferred its memory: the reader must not take what follows for elements.
-    if (bytes.length !== length) socket.destroy();
-    await write(bytes.subarray(at, at + most));
+    if (bytes.length !== length) {
+      out.socket.destroy();
+      throw new Error('the memory of the message was transferred');
+    }
+    await handOver(bytes.subarray(at, at + most));
   }
 }
 
@@ -273,8 +293,8 @@ function keepTurn(peer: Peer, writing: Promise<void>): void {
   peer.writing = turn;
 }
 
-function mostBytesOf(socket: Socket): number {
-  return socket instanceof TLSSocket ? mostSealedBytes : mostBytes;
+function mostBytesOf({ socket, checksums }: Out): number {
+  return checksums || socket instanceof TLSSocket ? mostProtectedBytes : mostBytes;
 }
 
 /**

@@ -26,6 +26,15 @@ export function isSealedBetween(peers: readonly PeerInfo[], one: number, other: 
   return own.encrypt === 'always' || !isSameHost(hostOf(own), hostOf(far));
 }
 
+/**
+ * Whether the connections between two members carry checksums, because they are between hosts and not
+ * sealed. All members get the same answer.
+ */
+export function isChecksummedBetween(peers: readonly PeerInfo[], one: number, other: number): boolean {
+  const [own, far] = [peers[one], peers[other]] as [PeerInfo, PeerInfo];
+  return own.insecure && !isSameHost(hostOf(own), hostOf(far));
+}
+
 /** The TLS suite of the sealed connections between two members. */
 export function cipherBetween(peers: readonly PeerInfo[], one: number, other: number): string {
   const ciphers = [one, other].map((rank) => peers[rank]?.cipher ?? '');
@@ -33,11 +42,16 @@ export function cipherBetween(peers: readonly PeerInfo[], one: number, other: nu
   return ciphers.find((cipher) => cipher.includes('CHACHA20')) ?? (ciphers[0] as string);
 }
 
-/** How the connections of a member are encrypted, for logs; undefined if none is. */
-export function encryptionOf(peers: readonly PeerInfo[], rank: number): string | undefined {
-  const sealed = [...peers.keys()].filter((other) => other !== rank && isSealedBetween(peers, rank, other));
+/**
+ * How the TCP connections of a member are protected, for logs: `encrypted by …` or `checksummed`;
+ * undefined if none is.
+ */
+export function protectionOf(peers: readonly PeerInfo[], rank: number): string | undefined {
+  const others = [...peers.keys()].filter((other) => other !== rank);
+  if (others.some((other) => isChecksummedBetween(peers, rank, other))) return 'checksummed';
+  const sealed = others.filter((other) => isSealedBetween(peers, rank, other));
   const ciphers = new Set(sealed.map((other) => cipherBetween(peers, rank, other)));
-  return ciphers.size === 0 ? undefined : [...ciphers].sort().join(' and ');
+  return ciphers.size === 0 ? undefined : `encrypted by ${[...ciphers].sort().join(' and ')}`;
 }
 
 /** The TLS suite that this member prefers; empty if its runtime cannot seal connections. */

@@ -39,8 +39,14 @@ export class AttackedNetwork {
   attack: Attack = (_, __, part) => part;
   readonly #memory = new MemoryStore();
   readonly #nonces: Buffer[] = [];
+  readonly #host: string;
   readonly #servers: Server[] = [];
   readonly #sockets: Socket[] = [];
+
+  /** `host`: the address of this machine where ranks listen. */
+  constructor(host = '127.0.0.1') {
+    this.#host = host;
+  }
 
   /** Opens a group of two ranks whose connections pass through this network. */
   open(
@@ -48,7 +54,7 @@ export class AttackedNetwork {
   ): readonly [Promise<OpenedProcessGroup>, Promise<OpenedProcessGroup>] {
     const open = (rank: number) => {
       const store = rank === 0 ? this.#memory : reroutedStore(this.#memory, rank, (_, port) => this.#route(port));
-      const options = { transport: 'tcp', encrypt: 'always', timeoutSeconds: 20, ...more } as const;
+      const options = { host: this.#host, transport: 'tcp', encrypt: 'always', timeoutSeconds: 20, ...more } as const;
       return openProcessGroup({ store, rank, size: 2, jobKey: this.jobKey, ...options });
     };
     return [open(0), open(1)];
@@ -90,12 +96,12 @@ export class AttackedNetwork {
     for (const [rank, info] of infos.entries())
       this.#nonces[rank] = Buffer.from(readPeerInfo(info, rank).nonce, 'base64');
     const server = createServer({ noDelay: true }, (near) => {
-      const far = connect({ host: '127.0.0.1', port, noDelay: true });
+      const far = connect({ host: this.#host, port, noDelay: true });
       this.#sockets.push(near, far);
       this.#relay([near, far]);
     });
     this.#servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(0, this.#host, resolve));
     return (server.address() as AddressInfo).port;
   }
 

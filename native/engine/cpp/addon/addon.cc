@@ -34,7 +34,7 @@ namespace {
 
 // Increased with every change of the exports, or of the integers of a program, so that older
 // binaries are refused.
-constexpr int kInterface = 18;
+constexpr int kInterface = 19;
 
 constexpr int kMostCores = 1 << 16;
 

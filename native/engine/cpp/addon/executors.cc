@@ -89,11 +89,13 @@ Napi::Value listen_for_data(const Napi::CallbackInfo& info) {
 }
 
 // The addresses of the other ranks, and the tickets of the connections with them.
-std::vector<DataPeer> data_peers_of(std::size_t size, const Napi::Value& hosts, const Napi::Value& ports, const Napi::Value& tickets, const Napi::Value& sealed) {
+std::vector<DataPeer> data_peers_of(std::size_t size, const Napi::Value& hosts, const Napi::Value& ports, const Napi::Value& tickets, const Napi::Value& sealed,
+                                    const Napi::Value& checksummed) {
   const Napi::Array host_list = array_of(hosts, "hosts", size);
   const Elements port_list = elements_of(ports, napi_int32_array, "ports", size);
   const Napi::Array ticket_lists = array_of(tickets, "tickets", size);
   const Napi::Array sealed_list = array_of(sealed, "sealed", size);
+  const Napi::Array checksummed_list = array_of(checksummed, "checksummed", size);
   std::vector<DataPeer> peers;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const std::string host = text_of(host_list.Get(rank), "hosts");
@@ -101,8 +103,10 @@ std::vector<DataPeer> data_peers_of(std::size_t size, const Napi::Value& hosts, 
     const Elements bytes = elements_of(ticket_lists.Get(rank), napi_uint8_array, "tickets");
     if (port < 0 || port > UINT16_MAX) throw WrongArgument("ports must be from 0 to 65535, got " + std::to_string(port));
     if (bytes.count % sizeof(Ticket) != 0) throw WrongArgument("tickets must have 64 bytes each, got " + std::to_string(bytes.count));
-    DataPeer& peer = peers.emplace_back(DataPeer{parsed("hosts", [&] { return DataAddress(host, port); }), {}, false});
+    DataPeer& peer = peers.emplace_back(DataPeer{parsed("hosts", [&] { return DataAddress(host, port); }), {}});
     peer.is_sealed = flag_of(sealed_list.Get(rank), "sealed");
+    peer.is_checksummed = flag_of(checksummed_list.Get(rank), "checksummed");
+    if (peer.is_sealed && peer.is_checksummed) throw WrongArgument("checksummed must be false for a rank whose connections are sealed");
     if (peer.is_sealed && !sealing_problem().empty()) throw Error(sealing_problem());
     peer.tickets.resize(bytes.count / sizeof(Ticket));
     if (bytes.count > 0) std::memcpy(peer.tickets.data(), bytes.begin, bytes.count);
@@ -122,7 +126,7 @@ std::vector<SegmentPointer> rings_of(const Napi::Value& rings, std::size_t size)
 }
 
 // useMessages(group, listener: number, hosts: string[], ports: Int32Array, tickets: Uint8Array[],
-//   sealed: boolean[], connectMillis: number, rings: (External | undefined)[], generation: number, localRank: number,
+//   sealed: boolean[], checksummed: boolean[], connectMillis: number, rings: (External | undefined)[], generation: number, localRank: number,
 //   localRanks: number, cores: number, allShareCores: boolean)
 // For each other rank: tickets for connections, or the segment of the lower rank of the pair.
 Napi::Value use_messages(const Napi::CallbackInfo& info) {
@@ -131,12 +135,12 @@ Napi::Value use_messages(const Napi::CallbackInfo& info) {
   const int own = group.rank();
   const auto size = static_cast<std::size_t>(held_group.size());
   const int listener = descriptor_of(info[1]);
-  std::vector<DataPeer> peers = data_peers_of(size, info[2], info[3], info[4], info[5]);
-  const std::chrono::milliseconds timeout(count_of(info[6], "connectMillis", INT_MAX));
-  const std::vector<SegmentPointer> rings = rings_of(info[7], size);
-  const auto generation = static_cast<std::uint32_t>(count_of(info[8], "generation", UINT32_MAX));
-  const LocalRank local = local_rank_of(info, 9);
-  const bool all_share_cores = flag_of(info[12], "allShareCores");
+  std::vector<DataPeer> peers = data_peers_of(size, info[2], info[3], info[4], info[5], info[6]);
+  const std::chrono::milliseconds timeout(count_of(info[7], "connectMillis", INT_MAX));
+  const std::vector<SegmentPointer> rings = rings_of(info[8], size);
+  const auto generation = static_cast<std::uint32_t>(count_of(info[9], "generation", UINT32_MAX));
+  const LocalRank local = local_rank_of(info, 10);
+  const bool all_share_cores = flag_of(info[13], "allShareCores");
   held_group.require_no_executor();
   for (std::size_t rank = 0; rank < size; ++rank) {
     const bool is_own = static_cast<int>(rank) == own;

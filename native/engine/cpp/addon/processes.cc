@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "../kernels/crc32c.h"
 #include "../sealing/sealed_stream.h"
 #include "executors.h"
 #include "memory.h"
@@ -25,6 +26,13 @@ Napi::Value list_of(Napi::Env env, const std::vector<int>& ranks) {
   return list;
 }
 
+std::vector<bool> flags_of(const Napi::Value& list, const char* name, std::size_t size) {
+  const Napi::Array flags = array_of(list, name, size);
+  std::vector<bool> found(size);
+  for (std::uint32_t i = 0; i < size; ++i) found[i] = flag_of(flags.Get(i), name);
+  return found;
+}
+
 // What seals the connection with each rank: 64 bytes, or none.
 std::vector<std::optional<Seal>> seals_of(const Napi::Value& list, std::size_t size) {
   const Napi::Array seals = array_of(list, "seals", size);
@@ -39,6 +47,14 @@ std::vector<std::optional<Seal>> seals_of(const Napi::Value& list, std::size_t s
   return found;
 }
 
+// crc32c(crc: number, bytes: Uint8Array): number, the CRC32C of bytes that follow others, whose CRC32C
+// is `crc`; 0 if none precede
+Napi::Value crc32c_of(const Napi::CallbackInfo& info) {
+  const auto crc = static_cast<std::uint32_t>(count_of(info[0], "crc", UINT32_MAX));
+  const Elements bytes = elements_of(info[1], napi_uint8_array, "bytes", 0);
+  return Napi::Number::New(info.Env(), crc32c(crc, bytes.begin, bytes.count));
+}
+
 // sealing(): [cipher: string, problem: string], the TLS suite that this processor prefers, and why
 // nothing can be sealed, if so
 Napi::Value sealing(const Napi::CallbackInfo& info) {
@@ -48,18 +64,22 @@ Napi::Value sealing(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// group(rank: number, sockets: Int32Array, seals: Uint8Array[], silenceMillis: number,
-//   wake: () => void): External
+// group(rank: number, sockets: Int32Array, seals: Uint8Array[], checksummed: boolean[],
+//   silenceMillis: number, wake: () => void): External
 Napi::Value make_group(const Napi::CallbackInfo& info) {
   const Elements sockets = elements_of(info[1], napi_int32_array, "sockets", 1);
-  if (!info[4].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[4]));
+  if (!info[5].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[5]));
   Watch watch;
   watch.rank = integer_of(info[0], "rank", 0, static_cast<int>(sockets.count) - 1);
-  watch.silence = std::chrono::milliseconds(integer_of(info[3], "silenceMillis", 1, INT_MAX - 1));
+  watch.silence = std::chrono::milliseconds(integer_of(info[4], "silenceMillis", 1, INT_MAX - 1));
   watch.seals = seals_of(info[2], sockets.count);
+  watch.checksummed = flags_of(info[3], "checksummed", sockets.count);
+  for (std::size_t rank = 0; rank < sockets.count; ++rank) {
+    if (watch.seals[rank] && watch.checksummed[rank]) throw WrongArgument("checksummed must be false for a rank with a seal");
+  }
   const auto* const first = reinterpret_cast<const int*>(sockets.begin);
   watch.sockets.assign(first, first + sockets.count);
-  return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[4].As<Napi::Function>()));
+  return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[5].As<Napi::Function>()));
 }
 
 // tellOpened(group): reports to the other members that this one has opened the group
@@ -173,6 +193,7 @@ void add_processes(Napi::Object exports) {
   add_segments(processes);
   add_executors(processes);
   add_calls(processes);
+  add<crc32c_of>(processes, "crc32c");
   add<sealing>(processes, "sealing");
   add<make_group>(processes, "group");
   add<tell_opened>(processes, "tellOpened");

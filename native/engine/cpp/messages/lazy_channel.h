@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../processes/data_connections.h"
-#include "sealed_channel.h"
+#include "stream_channel.h"
 #include "tcp_channel.h"
 
 namespace coll {
@@ -31,7 +31,7 @@ class LazyChannel final : public Channel {
     std::optional<std::vector<DataConnection>> made = connections_->take(rank_);
     if (!made) return false;
     if (made->front().stream) {
-      opened_ = std::make_unique<SealedChannel>(std::move(*made));
+      opened_ = std::make_unique<StreamChannel>(std::move(*made));
       return true;
     }
     std::vector<int> sockets;

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "../error.h"
+#include "../linux/socket_parts.h"
 #include "../processes/socket_ends.h"
 #include "../tuning.h"
 
@@ -26,34 +27,6 @@ void set(int socket, int level, int name, const void* value, std::size_t bytes, 
   if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
     throw Error(std::string("cannot set ") + what + " on a socket: " + std::strerror(errno));
   }
-}
-
-// Joins a few bytes into one part: the system sends one part faster than a list, by more than the
-// copy takes.
-ssize_t send_parts(int socket, iovec* parts, int count) {
-  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
-  if (count == 1) return send(socket, parts[0].iov_base, parts[0].iov_len, kFlags);
-  std::byte joined[tuning::kJoinedBytes];
-  std::size_t bytes = 0;
-  for (int i = 0; i < count; ++i) {
-    if (parts[i].iov_len > tuning::kJoinedBytes - bytes) {
-      msghdr message{};
-      message.msg_iov = parts;
-      message.msg_iovlen = static_cast<std::size_t>(count);
-      return sendmsg(socket, &message, kFlags);
-    }
-    std::memcpy(joined + bytes, parts[i].iov_base, parts[i].iov_len);
-    bytes += parts[i].iov_len;
-  }
-  return send(socket, joined, bytes, kFlags);
-}
-
-ssize_t receive_parts(int socket, iovec* parts, int count) {
-  if (count == 1) return recv(socket, parts[0].iov_base, parts[0].iov_len, MSG_DONTWAIT);
-  msghdr message{};
-  message.msg_iov = parts;
-  message.msg_iovlen = static_cast<std::size_t>(count);
-  return recvmsg(socket, &message, MSG_DONTWAIT);
 }
 
 }  // namespace
@@ -129,7 +102,7 @@ ssize_t TcpChannel::transfer(OneWay& way, const iovec* parts, int count, bool is
     way.stripes.move(static_cast<std::size_t>(moved));
     return moved;
   }
-  if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return 0;
+  if (moved < 0 && must_wait(errno)) return 0;
   if (moved == 0 && is_sent) return 0;
   if (moved == 0) errno = 0;
   return -1;

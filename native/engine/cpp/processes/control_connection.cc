@@ -43,7 +43,7 @@ milliseconds send_again_soon(int socket) {
 
 }  // namespace
 
-ControlConnection::ControlConnection(int socket, std::unique_ptr<SealedStream> stream)
+ControlConnection::ControlConnection(int socket, std::unique_ptr<Stream> stream)
     : socket_(socket), stream_(std::move(stream)), longest_pause_(is_open() ? send_again_soon(socket) : milliseconds(0)) {}
 
 milliseconds ControlConnection::delay_after(milliseconds cut) const {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "../clock.h"
-#include "../sealing/sealed_stream.h"
+#include "../sealing/stream.h"
 #include "frames.h"
 
 namespace coll {
@@ -17,8 +17,9 @@ namespace coll {
 class ControlConnection {
  public:
   // Takes over a connected, non-blocking socket; -1 for none. With a stream over this socket, all
-  // frames are sealed. Nothing is sent or believed before its handshake is done.
-  explicit ControlConnection(int socket, std::unique_ptr<SealedStream> stream = nullptr);
+  // frames are sealed or checksummed. Nothing is sent or believed before the handshake of a sealed
+  // one is done.
+  explicit ControlConnection(int socket, std::unique_ptr<Stream> stream = nullptr);
   ~ControlConnection() { close(); }
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;
@@ -53,7 +54,7 @@ class ControlConnection {
   Outcome receive_some(std::size_t& received);
 
   int socket_;
-  std::unique_ptr<SealedStream> stream_;
+  std::unique_ptr<Stream> stream_;
   bool is_altered_ = false;
   std::chrono::milliseconds longest_pause_;
   bool has_ended_ = false;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "../error.h"
+#include "../sealing/checksummed_stream.h"
 
 namespace coll {
 namespace {
@@ -358,7 +359,9 @@ void DataConnections::finish(Handshakes::iterator handshake) {
   auto& [socket, made] = *handshake;
   watch(EPOLL_CTL_DEL, socket, 0);
   Peer& peer = peers_[made.rank];
-  peer.connections[made.index] = {socket, std::move(made.stream)};
+  DataConnection& connection = peer.connections[made.index];
+  connection = {socket, std::move(made.stream)};
+  if (peer.is_checksummed) connection.stream = std::make_unique<ChecksummedStream>(socket);
   ++peer.made;
   handshakes_.erase(handshake);
 }

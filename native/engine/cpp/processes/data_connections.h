@@ -17,6 +17,7 @@
 
 #include "../clock.h"
 #include "../sealing/sealed_stream.h"
+#include "../sealing/stream.h"
 
 namespace coll {
 
@@ -53,12 +54,13 @@ struct DataPeer {
   DataAddress address;
   std::vector<Ticket> tickets;
   bool is_sealed = false;
+  bool is_checksummed = false;
 };
 
 // A connection of which both ends have proven that they are the expected members.
 struct DataConnection {
   int socket = -1;
-  std::unique_ptr<SealedStream> stream;  // null if the connection is not sealed
+  std::unique_ptr<Stream> stream;  // null if the connection is neither sealed nor checksummed
 };
 
 // Opens the data connections of a member when a channel first needs them. Never waits, and has no

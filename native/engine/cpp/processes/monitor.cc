@@ -294,7 +294,9 @@ void Monitor::read(int rank, Clock::time_point now) {
   const bool is_broken = peer.control->is_broken();
   if (goes_on && !is_broken) return;
   if (!peer.has_left) {
-    lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection" : "its process or its connection has ended");
+    const std::string own = std::to_string(watch_.rank);
+    lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection with rank " + own + ": find what alters the data on the way or writes to that connection"
+                         : "its process or its connection has ended");
     // If the lost process still runs, it learns why it was excluded.
     peer.control->flush();
   }

@@ -18,6 +18,8 @@ struct Watch {
   std::vector<int> sockets;
   // By rank: what seals the connection; none for one that is not sealed. Empty if none is.
   std::vector<std::optional<Seal>> seals;
+  // By rank: whether the connection is checksummed. Empty if none is.
+  std::vector<bool> checksummed;
   std::chrono::milliseconds silence{5000};
   // Time to wait for failures that other members find at the same moment.
   std::chrono::milliseconds settling{250};

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "../sealing/checksummed_stream.h"
+#include "../sealing/sealed_stream.h"
+
 namespace coll {
 
 namespace {
 
-std::unique_ptr<SealedStream> control_stream(const Watch& watch, std::size_t rank) {
+std::unique_ptr<Stream> control_stream(const Watch& watch, std::size_t rank) {
+  if (rank < watch.checksummed.size() && watch.checksummed[rank]) return std::make_unique<ChecksummedStream>(watch.sockets[rank]);
   if (rank >= watch.seals.size() || !watch.seals[rank]) return nullptr;
   const SealedEnd end = static_cast<std::size_t>(watch.rank) > rank ? SealedEnd::kConnecting : SealedEnd::kAccepting;
   return std::make_unique<SealedStream>(watch.sockets[rank], end, *watch.seals[rank]);

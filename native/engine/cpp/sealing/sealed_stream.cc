@@ -52,26 +52,6 @@ void require(bool is_done, const char* what) {
 
 }  // namespace
 
-// A position in a list of parts.
-class SealedStream::Cursor {
- public:
-  Cursor(const iovec* parts, int count) : part_(parts), end_(parts + count) { pass(0); }
-
-  bool is_at_end() const { return part_ == end_; }
-  const std::byte* at() const { return static_cast<const std::byte*>(part_->iov_base) + offset_; }
-  // Bytes up to the end of the part.
-  std::size_t bytes() const { return part_->iov_len - offset_; }
-  void pass(std::size_t bytes) {
-    offset_ += bytes;
-    while (part_ != end_ && offset_ >= part_->iov_len) offset_ -= (part_++)->iov_len;
-  }
-
- private:
-  const iovec* part_;
-  const iovec* end_;
-  std::size_t offset_ = 0;
-};
-
 const char* preferred_cipher() { return has_aes() ? kAes : kChaCha; }
 
 // Shared by all streams, and never freed. Whatever a system's openssl.cnf has set is set again.
@@ -210,7 +190,7 @@ ssize_t SealedStream::send(const iovec* parts, int count) {
   std::size_t sent = std::min(encrypted_, given);
   encrypted_ -= sent;
   if (encrypted_ > 0) return static_cast<ssize_t>(sent);
-  Cursor cursor(parts, count);
+  PartsCursor cursor(parts, count);
   cursor.pass(sent);
   while (!cursor.is_at_end() && encrypt(cursor, encrypted_) && flush()) sent += std::exchange(encrypted_, 0);
   if (sent > 0 || !has_failed_) return static_cast<ssize_t>(sent);
@@ -219,7 +199,7 @@ ssize_t SealedStream::send(const iovec* parts, int count) {
 }
 
 // Encrypts a batch of whole records, as far as there are bytes for them.
-bool SealedStream::encrypt(Cursor& cursor, std::size_t& bytes) {
+bool SealedStream::encrypt(PartsCursor& cursor, std::size_t& bytes) {
   while (!cursor.is_at_end() && bytes < kBatchBytes) {
     if (cursor.bytes() >= kRecordBytes) {
       if (!write_record(cursor.at(), kRecordBytes)) return false;

@@ -2,16 +2,15 @@
 
 #if defined(__linux__)
 
-#include <sys/types.h>
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "openssl.h"
+#include "parts_cursor.h"
 #include "seal.h"
+#include "stream.h"
 
 namespace coll {
 
@@ -30,32 +29,24 @@ const char* preferred_cipher();
 //
 // The first calls make the handshake. Nothing is sent before the other end has proven that it has
 // the key, and no byte is delivered unless the other end has sent it, at this place of the stream.
-class SealedStream {
+class SealedStream final : public Stream {
  public:
   // The caller keeps the socket, which must exist as long as the stream. Throws Error if the running
   // program has no OpenSSL.
   SealedStream(int socket, SealedEnd end, const Seal& seal, const SealOptions& options = {});
-  ~SealedStream();
+  ~SealedStream() override;
   SealedStream(const SealedStream&) = delete;
   SealedStream& operator=(const SealedStream&) = delete;
 
   // Continues the handshake as far as possible. Returns whether both ends have proven that they have
   // the key; has_failed() tells whether they never will.
   bool shake();
-  // Returns the number of bytes that the system has taken, as ciphertext: 0 if it takes none now; -1
-  // with errno if the connection has failed. After a smaller number than that of all parts, the next
-  // call must begin with the bytes that are left: they may be encrypted already.
-  ssize_t send(const iovec* parts, int count);
-  // Returns the number of bytes received: 0 if there are none now; -1 with errno if the connection
-  // has failed, or with 0 at the end of the stream. EBADMSG: a byte was altered, injected or lost.
-  ssize_t receive(const iovec* parts, int count);
-  // Tells the other end that no more bytes follow. Only if all bytes were sent.
-  void end();
+  ssize_t send(const iovec* parts, int count) override;
+  ssize_t receive(const iovec* parts, int count) override;
+  void end() override;
 
-  // Whether received bytes are kept here, so that the socket need not become readable again.
-  bool has_more() const { return has_more_; }
-  // Whether encrypted bytes wait until the socket takes them.
-  bool has_unsent() const { return out_begin_ < out_.size(); }
+  bool has_more() const override { return has_more_; }
+  bool has_unsent() const override { return out_begin_ < out_.size(); }
   bool has_failed() const { return has_failed_; }
   // Whether the other end has said that its stream is complete. Otherwise an end may be a
   // truncation by somebody else.
@@ -66,8 +57,6 @@ class SealedStream {
   std::string cipher() const;
 
  private:
-  class Cursor;
-
   static const OpenSsl& ssl() { return openssl(); }
   static OpenSsl::Context* context();
   static OpenSsl::BioMethod* bio_method();
@@ -79,7 +68,7 @@ class SealedStream {
   OpenSsl::Session* session() const;
   bool flush();
   bool fill();
-  bool encrypt(Cursor& cursor, std::size_t& bytes);
+  bool encrypt(PartsCursor& cursor, std::size_t& bytes);
   bool write_record(const std::byte* bytes, std::size_t count);
   void fail(int error, const std::string& problem);
   void fail_by(const char* step);

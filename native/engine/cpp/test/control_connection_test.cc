@@ -7,6 +7,7 @@
 
 #include "message_group.h"
 #include "processes/control_connection.h"
+#include "sealing/checksummed_stream.h"
 #include "sealing_case.h"
 
 namespace coll::test {
@@ -75,6 +76,35 @@ TEST_F(SealedControl, BelievesNoFrameThatSomebodyElseHasWritten) {
   // The other end learns of it.
   EXPECT_FALSE(next(0));
   EXPECT_FALSE(is_open_[0]);
+}
+
+// Whatever arrives in the place of a frame.
+TEST(ChecksummedControl, CarriesFramesAndBelievesNoneThatWasChanged) {
+  const std::string frame = failure_frame({FailureKind::kFailed, 0, "a reason", 0});
+  const auto ends = [] {
+    const auto [one, other] = socket_pair();
+    return std::make_pair(std::make_unique<ControlConnection>(one, std::make_unique<ChecksummedStream>(one)), other);
+  };
+  const auto [sender, wire] = ends();
+  sender->send(beat_frame());
+  sender->send(frame);
+  sender->flush();
+  EXPECT_FALSE(sender->has_unsent());
+  char bytes[200];
+  const ssize_t count = recv(wire, bytes, sizeof bytes, MSG_DONTWAIT);
+  close(wire);
+  ASSERT_GT(count, static_cast<ssize_t>(frame.size()));
+  for (ssize_t bit = -1; bit < 8 * count; ++bit) {
+    std::string changed(bytes, static_cast<std::size_t>(count));
+    if (bit >= 0) changed[static_cast<std::size_t>(bit / 8)] = static_cast<char>(changed[static_cast<std::size_t>(bit / 8)] ^ (1 << (bit % 8)));
+    const auto [receiver, near] = ends();
+    ASSERT_EQ(send(near, changed.data(), changed.size(), MSG_NOSIGNAL), count);
+    const bool is_open = receiver->read();
+    EXPECT_EQ(is_open, bit < 0);
+    EXPECT_EQ(receiver->is_broken(), bit >= 0);
+    EXPECT_EQ(receiver->next().has_value(), bit < 0);
+    close(near);
+  }
 }
 
 TEST_F(SealedControl, SendsNothingToAnEndThatLacksTheKey) {

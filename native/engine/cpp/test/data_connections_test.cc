@@ -47,12 +47,12 @@ Hello hello_of(int rank, std::size_t index = 0) {
 
 // All members of a group, in this process.
 struct Members {
-  explicit Members(int size, std::size_t streams = 1, milliseconds timeout = milliseconds(20'000), bool is_sealed = false) {
+  explicit Members(int size, std::size_t streams = 1, milliseconds timeout = milliseconds(20'000), bool is_sealed = false, bool is_checksummed = false) {
     for (int rank = 0; rank < size; ++rank) listeners.emplace_back("127.0.0.1");
     for (int rank = 0; rank < size; ++rank) {
       std::vector<DataPeer> peers;
       for (int other = 0; other < size; ++other) {
-        peers.push_back({DataAddress("127.0.0.1", listeners[static_cast<std::size_t>(other)].port), {}, is_sealed});
+        peers.push_back({DataAddress("127.0.0.1", listeners[static_cast<std::size_t>(other)].port), {}, is_sealed, is_checksummed});
         const auto [lower, higher] = std::minmax(rank, other);
         for (std::size_t index = 0; other != rank && index < streams; ++index) peers.back().tickets.push_back({half(lower, higher, index, 1), half(lower, higher, index, 2)});
       }
@@ -380,7 +380,7 @@ struct LazyGroup {
   std::vector<std::unique_ptr<MessageExecutor>> executors;
 };
 
-// Sends bytes both ways over sealed connections of two members.
+// Sends bytes both ways over the connections of two members.
 void expect_to_carry(Members& members) {
   LazyChannel lower(members.all[0], 1);
   LazyChannel higher(members.all[1], 0);
@@ -410,6 +410,11 @@ void expect_to_carry(Members& members) {
 TEST(SealedDataConnections, CarryBytesBothWaysOverSeveralConnections) {
   if (!has_openssl()) GTEST_SKIP() << "no OpenSSL 3 for this platform";
   Members members(2, 3, milliseconds(20'000), true);
+  expect_to_carry(members);
+}
+
+TEST(ChecksummedDataConnections, CarryBytesBothWaysOverSeveralConnections) {
+  Members members(2, 3, milliseconds(20'000), false, true);
   expect_to_carry(members);
 }
 

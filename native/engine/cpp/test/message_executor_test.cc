@@ -68,6 +68,10 @@ TEST(MessageExecutor, ExecutesOverSeveralSockets) {
   execute_random_schedules(Transport::kTcpApart, 3, 16, 30000, 32);
 }
 
+TEST(MessageExecutor, ExecutesOverChecksummedConnections) {
+  for (const int ranks : {2, 3, 4}) execute_random_schedules(Transport::kChecksummed, ranks, 20, 60000, static_cast<unsigned>(50 + ranks));
+}
+
 TEST(MessageExecutor, ExecutesThroughSharedMemory) {
   for (const int ranks : {2, 3, 6}) execute_random_schedules(Transport::kRing, ranks, 20, 40000, static_cast<unsigned>(40 + ranks));
   execute_random_schedules(Transport::kTinyRing, 4, 16, 40000, 49);
@@ -90,7 +94,7 @@ TEST(MessageExecutor, ExecutesRingsOfEveryDType) {
 
 TEST(MessageExecutor, KeepsLargeBuffersMoving) {
   std::mt19937 random(4);
-  for (const Transport transport : {Transport::kSocketPair, Transport::kTcp, Transport::kRing}) {
+  for (const Transport transport : {Transport::kSocketPair, Transport::kTcp, Transport::kChecksummed, Transport::kRing}) {
     MessageGroup group(4, transport);
     const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 4, 2);
     Case data(schedule, (1u << 20) + 3, {0, 5, 1000000}, true, random);

@@ -15,12 +15,14 @@
 #include "error.h"
 #include "messages/message_executor.h"
 #include "messages/ring_channel.h"
+#include "messages/stream_channel.h"
 #include "messages/tcp_channel.h"
+#include "sealing/checksummed_stream.h"
 
 // Groups of ranks that send each other messages, in threads.
 namespace coll::test {
 
-enum class Transport { kSocketPair, kTinySocketPair, kTcp, kStripedTcp, kTcpApart, kRing, kTinyRing };
+enum class Transport { kSocketPair, kTinySocketPair, kTcp, kStripedTcp, kTcpApart, kChecksummed, kRing, kTinyRing };
 
 struct Pair {
   std::unique_ptr<Channel> lower;
@@ -110,16 +112,23 @@ class MessageGroup {
     if (transport == Transport::kTinySocketPair) options.send_buffer_bytes = options.receive_buffer_bytes = 1;
     std::vector<int> ones;
     std::vector<int> others;
-    const int sockets = transport == Transport::kStripedTcp ? 3 : transport == Transport::kTcpApart ? 2 : 1;
+    const int sockets = transport == Transport::kStripedTcp ? 3 : transport == Transport::kTcpApart || transport == Transport::kChecksummed ? 2 : 1;
     for (int i = 0; i < sockets; ++i) {
       const bool is_tcp = transport != Transport::kSocketPair && transport != Transport::kTinySocketPair;
       const auto [one, other] = is_tcp ? tcp_pair() : socket_pair();
       ones.push_back(one);
       others.push_back(other);
     }
+    if (transport == Transport::kChecksummed) return {checksummed_channel(ones), checksummed_channel(others)};
     if (transport != Transport::kTcpApart) return {std::make_unique<TcpChannel>(ones, options), std::make_unique<TcpChannel>(others, options)};
     return {std::make_unique<TcpChannel>(std::vector{ones[0]}, std::vector{ones[1]}, options),
             std::make_unique<TcpChannel>(std::vector{others[1]}, std::vector{others[0]}, options)};
+  }
+
+  static std::unique_ptr<Channel> checksummed_channel(const std::vector<int>& sockets) {
+    std::vector<DataConnection> connections;
+    for (const int socket : sockets) connections.push_back({socket, std::make_unique<ChecksummedStream>(socket)});
+    return std::make_unique<StreamChannel>(std::move(connections));
   }
 
   std::vector<std::unique_ptr<SharedLines>> memories_;

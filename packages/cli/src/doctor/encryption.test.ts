@@ -34,7 +34,7 @@ it.each([aes, { ...aes, problem: 'Bun 1 has no TLS with a pre-shared key' }])(
   'COLL_INSECURE makes it a fact that nothing is encrypted: %j',
   (facts) => {
     const line = encryptionLine(facts, true);
-    expect(line.text).toBe('none between hosts, because COLL_INSECURE is set');
+    expect(line.text).toBe('none between hosts, because COLL_INSECURE is set; data is checksummed');
     expect(line.verdict).toBeUndefined();
   },
 );

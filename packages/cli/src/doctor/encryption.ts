@@ -37,7 +37,7 @@ export function encryptionLine(facts: EncryptionFacts | string, isGivenUp: boole
   if (typeof facts === 'string') return { name, text: facts };
   const { cipher, problem } = facts;
   const line = { name, data: { ...facts, isGivenUp } };
-  if (isGivenUp) return { ...line, text: 'none between hosts, because COLL_INSECURE is set' };
+  if (isGivenUp) return { ...line, text: 'none between hosts, because COLL_INSECURE is set; data is checksummed' };
   if (problem !== '') {
     const text = `groups on several hosts cannot open, because ${problem}`;
     return {

@@ -10,14 +10,14 @@
 
 namespace coll {
 
-// A channel over sealed connections. Like a TcpChannel, it lets units of equal size go over its
-// connections in turn. A connection on which a byte was altered fails with EBADMSG.
-class SealedChannel final : public Channel {
+// A channel over connections with streams that detect altered bytes: it fails with EBADMSG. Like a
+// TcpChannel, it lets units of equal size go over its connections in turn.
+class StreamChannel final : public Channel {
  public:
-  // Takes over the connections, whose handshakes are done. The other side must have them in the same
+  // Takes over the connections, whose handshakes are done. All have a stream. The other side must have them in the same
   // order. Throws Error for options that the system refuses.
-  explicit SealedChannel(std::vector<DataConnection> connections, const TcpOptions& options = {});
-  ~SealedChannel() override;
+  explicit StreamChannel(std::vector<DataConnection> connections, const TcpOptions& options = {});
+  ~StreamChannel() override;
 
   ssize_t send(const iovec* parts, int count) override;
   ssize_t receive(const iovec* parts, int count) override;

@@ -1,6 +1,6 @@
 #if defined(__linux__)
 
-#include "sealed_channel.h"
+#include "stream_channel.h"
 
 #include <utility>
 
@@ -15,17 +15,17 @@ std::vector<int> sockets_of(const std::vector<DataConnection>& connections) {
 
 }  // namespace
 
-SealedChannel::SealedChannel(std::vector<DataConnection> connections, const TcpOptions& options)
+StreamChannel::StreamChannel(std::vector<DataConnection> connections, const TcpOptions& options)
     : owned_(sockets_of(connections)), connections_(std::move(connections)), out_(connections_.size()), in_(connections_.size()),
       is_within_host_(is_within_host(connections_.front().socket)) {
   for (const DataConnection& connection : connections_) prepare(connection.socket, options);
 }
 
-SealedChannel::~SealedChannel() {
+StreamChannel::~StreamChannel() {
   for (const DataConnection& connection : connections_) connection.stream->end();
 }
 
-ssize_t SealedChannel::send(const iovec* parts, int count) {
+ssize_t StreamChannel::send(const iovec* parts, int count) {
   iovec own[Stripes::kMostVectors];
   const int own_count = out_.cut(parts, count, own);
   const ssize_t sent = connections_[out_.at()].stream->send(own, own_count);
@@ -33,7 +33,7 @@ ssize_t SealedChannel::send(const iovec* parts, int count) {
   return sent;
 }
 
-ssize_t SealedChannel::receive(const iovec* parts, int count) {
+ssize_t StreamChannel::receive(const iovec* parts, int count) {
   iovec own[Stripes::kMostVectors];
   const int own_count = in_.cut(parts, count, own);
   const ssize_t received = connections_[in_.at()].stream->receive(own, own_count);

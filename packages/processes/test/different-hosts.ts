@@ -1,0 +1,17 @@
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+
+const { hostname } = os;
+let hosts = 0;
+
+/** From now on each member of a group in this process is on a host of its own. */
+export function distinguishHosts(): void {
+  os.hostname = () => `host-${hosts++}`;
+  syncBuiltinESMExports();
+}
+
+/** All members are on the host of this process again. */
+export function restoreHost(): void {
+  os.hostname = hostname;
+  syncBuiltinESMExports();
+}
