@@ -35,6 +35,7 @@ const sharedByTests = [
   'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/workers/open-worker-group',
   'packages/strategy/test/memory-folder',
+  'packages/strategy/test/browsers',
   'packages/strategy/test/page-server',
   'packages/strategy/test/together',
   'packages/strategy/test/workers-here',
