@@ -24,6 +24,8 @@ export const purposes = {
 /** A connection between two ranks, in the hands of an attacker. */
 export interface Tapped {
   readonly purpose: string;
+  /** The port of the lower rank, which accepts. */
+  readonly port: number;
   /** The bytes that each end has sent so far: the higher rank, which connects, first. */
   readonly said: [Buffer, Buffer];
   readonly ends: readonly [Socket, Socket];
@@ -98,20 +100,20 @@ export class AttackedNetwork {
     const server = createServer({ noDelay: true }, (near) => {
       const far = connect({ host: this.#host, port, noDelay: true });
       this.#sockets.push(near, far);
-      this.#relay([near, far]);
+      this.#relay([near, far], port);
     });
     this.#servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, this.#host, resolve));
     return (server.address() as AddressInfo).port;
   }
 
-  #relay(ends: readonly [Socket, Socket]): void {
+  #relay(ends: readonly [Socket, Socket], port: number): void {
     let tapped: Tapped | undefined;
     for (const from of [0, 1] as const) {
       const [own, other] = [ends[from], ends[from === 0 ? 1 : 0]];
       own.on('data', (part: Buffer) => {
         if (!tapped) {
-          tapped = { purpose: purposeOf(part), said: [Buffer.of(), Buffer.of()], ends };
+          tapped = { purpose: purposeOf(part), port, said: [Buffer.of(), Buffer.of()], ends };
           this.connections.push(tapped);
         }
         const passed = this.attack(tapped, from, part);
