@@ -6,6 +6,7 @@ import { Firefox, hasFirefox } from './firefox.ts';
 export interface TestPage extends AsyncDisposable {
   /** The value of an expression in the page, or of its promise. */
   evaluate<Result>(code: string): Promise<Result>;
+  reload(): Promise<unknown>;
   /** What the page has logged. */
   lines(): Promise<readonly string[]>;
   /** The errors that nothing has caught, and those that the page has logged. */
@@ -26,7 +27,9 @@ const software = [
   '--enable-unsafe-webgpu',
   '--use-webgpu-adapter=swiftshader',
 ];
-const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet, ...software];
+// Memory is measured at once, and not after the next collection of garbage.
+const eager = '--enable-blink-features=ForceEagerMeasureMemory';
+const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet, ...software, eager];
 
 /** Whether this machine has Chromium. */
 export const hasChromium = existsSync(executablePath);
@@ -52,6 +55,7 @@ const testChromium = (browser: Browser): TestBrowser => ({
     await page.goto(address);
     return {
       evaluate: <Result>(code: string) => page.evaluate<Result>(code),
+      reload: () => page.reload(),
       lines: async () => lines,
       errors: async () => errors,
       [Symbol.asyncDispose]: () => page.close(),
@@ -65,6 +69,7 @@ const testFirefox = (firefox: Firefox): TestBrowser => ({
     await firefox.goto(address);
     return {
       evaluate: async <Result>(code: string) => (await firefox.evaluate(code)) as Result,
+      reload: () => firefox.goto(address),
       lines: async () => (await firefox.evaluate('logged.lines')) as string[],
       errors: async () => (await firefox.evaluate('logged.errors')) as string[],
       [Symbol.asyncDispose]: () => firefox.goto('about:blank'),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { MirroredStrategy } from '@coll/strategy';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { isolation, PageServer } from './page-server.ts';
 const programs = ['program', 'replica'].map((name) => `${import.meta.dirname}/fixtures/page/${name}.ts`);
 
 const examples = path.resolve(import.meta.dirname, '../../../examples/page');
+const guide = path.resolve(import.meta.dirname, '../../../docs/guides/pages.md');
 
 const rows = Float32Array.from({ length: 80 }, (_, index) => Math.sin(index));
 const steps = 20;
@@ -19,7 +21,7 @@ interface Failed {
   readonly seconds: number;
 }
 
-describe.each(browsers)('a MirroredStrategy in a page, in %s', (_name, { isHere, launch }) => {
+describe.each(browsers)('a MirroredStrategy in a page, in %s', (name, { isHere, launch }) => {
   if (!isHere) return it.skip('needs the browser', () => {});
   let browser: TestBrowser;
   let server: PageServer;
@@ -68,6 +70,12 @@ describe.each(browsers)('a MirroredStrategy in a page, in %s', (_name, { isHere,
       { ...each, counter: [2, 3] },
     ]);
     expect(await page.errors()).toEqual([]);
+  });
+
+  it.runIf(name === 'Chromium')('keeps its memory over 2,000 steps', async () => {
+    const [before = 0, after = 0] = await call<number[]>(`bytesAfter(${JSON.stringify([...rows])}, [2000, 2000])`);
+    // What a step kept would count 2,000 times.
+    expect(after - before).toBeLessThan(2000 * 256);
   });
 
   it('runs functions as replicas in the thread of the page', async () => {
@@ -120,6 +128,17 @@ describe.each(browsers)('a MirroredStrategy in a page, in %s', (_name, { isHere,
     expect(outcome.message).toMatch(
       /Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp/,
     );
+  });
+
+  it('runs on a static host with the service worker of the guide', async () => {
+    const [, script = ''] = /```js\n(\/\/ isolation\.js.*?)```/s.exec(readFileSync(guide, 'utf8')) ?? [];
+    await using plain = await PageServer.open(programs, {}, new Map([['/isolation.js', Buffer.from(script)]]));
+    await openAnew(plain.address);
+    const isReady = 'navigator.serviceWorker.register("isolation.js").then(() => navigator.serviceWorker.ready)';
+    await page.evaluate(`${isReady}.then(() => true)`);
+    await page.reload();
+    expect(await page.evaluate('crossOriginIsolated')).toBe(true);
+    expect(await call('sum()')).toEqual([[2], [2]]);
   });
 
   it('names what a content security policy must allow', async () => {
