@@ -10,7 +10,6 @@ import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import { contextSubject } from '../subjects/context-subject.js';
 import { copySubject } from '../subjects/copy-subject.js';
-import { recordedSubject } from '../subjects/recorded-subject.js';
 import { runSubject } from '../subjects/run-subject.js';
 import type { Subject } from '../subjects/subject.js';
 import type { CallMemory, Trial } from '../trial.js';
@@ -52,7 +51,11 @@ export class MainThread implements Venue {
     if (trial.work.type === 'batch' || trial.work.type === 'reduce')
       return batchSubject(await this.#ops(trial), this.#gradients, trial);
     const { communicator, buffers } = this.#communicator(engine, algorithm);
-    if (trial.work.type === 'recorded') return recordedSubject(communicator, buffers, trial, trial.work.isRecorded);
+    if (trial.work.type === 'recorded') {
+      // An older commit, which is measured for comparison, may have no recorder.
+      const { recordedSubject } = await import('../subjects/recorded-subject.js');
+      return recordedSubject(communicator, buffers, trial, trial.work.isRecorded);
+    }
     return trial.work.type === 'pieces'
       ? piecesSubject(communicator, this.#gradients, trial)
       : collectiveSubject(communicator, buffers, trial);
