@@ -1,5 +1,6 @@
 import type { StoreRendezvous } from '@coll/rendezvous';
 import { describe, expect, it } from 'vitest';
+import { withoutProof, withProof } from './authentic-records.js';
 import { findLinks } from './links.js';
 import { memberOf, type Transport } from './member-config.js';
 import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
@@ -47,12 +48,14 @@ async function find({
     open: (rank: number, secret: Buffer) => (secret[0] === rank ? refused[rank] : 'another secret'),
     hasMark: (rank: number) => !unmarked.includes(rank),
   } as unknown as SharedSegments;
+  const where = { step: 'links', after: Buffer.from(peers.map(({ nonce }) => nonce).join()) };
   const logged: [string, unknown][] = [];
   const rest = others ?? ['{"refused":{}}', '{"refused":{}}'];
   const rendezvous = {
     gather: async (name: string, own: Buffer) => {
-      logged.push([name, own.length === 0 ? undefined : JSON.parse(own.toString())]);
-      return [own, ...rest.map((text) => Buffer.from(text))];
+      const report = own.length === 0 ? undefined : withoutProof(member, 0, where, own);
+      logged.push([name, report && JSON.parse(Buffer.from(report).toString())]);
+      return [own, ...rest.map((text, index) => withProof(member, index + 1, where, Buffer.from(text)))];
     },
   } as unknown as StoreRendezvous;
   return { ...(await findLinks(member, peers, segments, rendezvous, connected, () => proposed)), logged };

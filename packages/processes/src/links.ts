@@ -1,5 +1,6 @@
 import { CollError, type Link } from '@coll/core';
 import type { StoreRendezvous } from '@coll/rendezvous';
+import { gatherAuthentic } from './authentic-records.js';
 import { isSameHost } from './host.js';
 import type { MemberConfig } from './member-config.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
@@ -58,7 +59,9 @@ export async function findLinks(
   }
   const sharesWithAll = near.length === peers.length - 1 && Object.keys(refused).length === 0;
   const own: Report = member.rank === 0 && sharesWithAll ? { refused, proposed: propose() } : { refused };
-  const reports = (await rendezvous.gather('links', Buffer.from(JSON.stringify(own)))).map(reportOf);
+  // Also refuses the infos of an earlier opening: their nonces differ from those that others have seen.
+  const where = { step: 'links', after: Buffer.from(peers.map(({ nonce }) => nonce).join()) };
+  const reports = (await gatherAuthentic(rendezvous, member, where, Buffer.from(JSON.stringify(own)))).map(reportOf);
   const others = [...peers.keys()].filter((rank) => rank !== member.rank);
   const links = others.map((rank) => linkBetween(member, peers, rank, reports));
   const areAllShared = areAllOnOneHost(member, peers) && reports.every(refusesNone);

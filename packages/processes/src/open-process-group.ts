@@ -7,6 +7,7 @@ import { openRecord } from '@coll/native/record';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
 import { addressOf, hasStallReader, jobStore, release } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
+import { gatherAuthentic } from './authentic-records.js';
 import { connectAll, type Mesh } from './connections.js';
 import { type DataListener, dataConnections, listenForData } from './data-listener.js';
 import { Descriptors } from './descriptors.js';
@@ -183,7 +184,7 @@ async function connect(
     const sealed = sealSecret(member, member.rank, secret);
     logListening(member, listener.address, data.port);
     const info = peerInfoOf(member, thisHost(), [listener.address], sealed, { ...data, cipher: ownCipher(native) });
-    const peers = (await rendezvous.gather('peers', info)).map(readPeerInfo);
+    const peers = (await gatherAuthentic(rendezvous, member, { step: 'peers' }, info)).map(readPeerInfo);
     requireCompatible(peers);
     logRuntimes(member, peers);
     logInsecure(member, peers);

@@ -8,7 +8,7 @@ import { type Encrypt, encryptions, type MemberConfig, type Transport, transport
  * Protocol version; members compare it before all other settings. Increase it whenever any message
  * between members changes.
  */
-export const groupVersion = 15;
+export const groupVersion = 16;
 
 /** Length in bytes of the nonce that each member publishes. */
 export const nonceBytes = 32;

@@ -3,11 +3,11 @@ import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { lengths, sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
 import { memberOf } from '../src/member-config.js';
-import { readPeerInfo } from '../src/peer-info.js';
 import type { SocketSeal } from '../src/sealed-socket.js';
 import { sealOf } from '../src/sealing.js';
 import { ticketsOf } from '../src/tickets.js';
 import { reroutedStore } from './faults/rerouted-store.ts';
+import { decodePeer } from './peer-record.js';
 
 const halfBytes = 32;
 // The first message of a data connection, and where it has the number of the connection.
@@ -55,9 +55,10 @@ export class AttackedNetwork {
     more: Partial<OpenProcessGroupOptions> = {},
   ): readonly [Promise<OpenedProcessGroup>, Promise<OpenedProcessGroup>] {
     const open = (rank: number) => {
-      const store = rank === 0 ? this.#memory : reroutedStore(this.#memory, rank, (_, port) => this.#route(port));
+      const member = { rank, size: 2, jobKey: this.jobKey };
+      const store = rank === 0 ? this.#memory : reroutedStore(this.#memory, member, (_, port) => this.#route(port));
       const options = { host: this.#host, transport: 'tcp', encrypt: 'always', timeoutSeconds: 20, ...more } as const;
-      return openProcessGroup({ store, rank, size: 2, jobKey: this.jobKey, ...options });
+      return openProcessGroup({ ...member, ...options, store });
     };
     return [open(0), open(1)];
   }
@@ -96,7 +97,10 @@ export class AttackedNetwork {
   async #route(port: number): Promise<number> {
     const infos = await Promise.all([0, 1].map((rank) => this.#memory.get(`generation/0/peers/${rank}`)));
     for (const [rank, info] of infos.entries())
-      this.#nonces[rank] = Buffer.from(readPeerInfo(info, rank).nonce, 'base64');
+      this.#nonces[rank] = Buffer.from(
+        decodePeer(info, rank, { rank, size: 2, jobKey: this.jobKey }).info.nonce,
+        'base64',
+      );
     const server = createServer({ noDelay: true }, (near) => {
       const far = connect({ host: this.#host, port, noDelay: true });
       this.#sockets.push(near, far);

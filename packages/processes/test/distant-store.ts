@@ -1,5 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import type { Store } from '@coll/rendezvous';
+import type { OpenProcessGroupOptions } from '../src/index.js';
+import { memberOf } from '../src/member-config.js';
+import { decodePeer } from './peer-record.js';
 
 /** How a member sees the others. */
 export interface Distance {
@@ -15,7 +18,12 @@ export const ownAddress = Object.values(networkInterfaces())
   .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
 
 /** The store as a member sees it where each of the others is on a host of its own: their peers say so. */
-export function distantStore(store: Store, rank: number, { hidden = [], stuckBefore }: Distance): Store {
+export function distantStore(
+  store: Store,
+  options: OpenProcessGroupOptions,
+  { hidden = [], stuckBefore }: Distance,
+): Store {
+  const { rank } = memberOf(options);
   return {
     set: (key, value) => store.set(key, value),
     add: (key, amount) => store.add(key, amount),
@@ -26,22 +34,18 @@ export function distantStore(store: Store, rank: number, { hidden = [], stuckBef
     delete: (key) => store.delete(key),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),
-    async get(key, options) {
-      const value = await store.get(key, options);
+    async get(key, waiting) {
+      const value = await store.get(key, waiting);
       const { step, member = rank } = stepOf(key) ?? {};
       if (step !== 'peers' || member === rank) return value;
-      const { addresses, dataPort, ...info } = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
+      const { info, encode } = decodePeer(value, member as number, options);
+      const { addresses, dataPort } = info;
       // Nobody listens at the first port.
-      const seen = addresses.map(({ host, port }) => ({ host, port: hidden.includes(member) ? 1 : port }));
-      const seenData = hidden.includes(member) ? 1 : dataPort;
-      return Buffer.from(JSON.stringify({ ...info, hostName: `host-${member}`, addresses: seen, dataPort: seenData }));
+      const seen = addresses.map(({ host, port }) => ({ host, port: hidden.includes(member as number) ? 1 : port }));
+      const seenData = hidden.includes(member as number) ? 1 : dataPort;
+      return encode({ ...info, hostName: `host-${member}`, addresses: seen, dataPort: seenData });
     },
   };
-}
-
-interface PeerInfo {
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
-  readonly dataPort: number;
 }
 
 function stepOf(key: string): { readonly step: string; readonly member: number } | undefined {

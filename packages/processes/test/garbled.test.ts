@@ -48,7 +48,8 @@ describe('corrupt bytes from rank 1 on an established connection with rank 0', (
       const connections = new Map<string, Socket>();
       const jobKey = TcpStoreServer.newKey();
       const open = (rank: number) => {
-        const store = rank === 0 ? memory : reroutedStore(memory, rank, (_, port) => tap(port, connections));
+        const store =
+          rank === 0 ? memory : reroutedStore(memory, { rank, size: 2, jobKey }, (_, port) => tap(port, connections));
         return openProcessGroup({ store, rank, size: 2, jobKey, transport: 'tcp', timeoutSeconds: 20 });
       };
       const groups = await Promise.all([open(0), open(1)]);

@@ -83,7 +83,7 @@ describe('a process without the key that answers at the address of rank 0', () =
     const memory = new MemoryStore();
     const jobKey = TcpStoreServer.newKey();
     const openings = [0, 1].map((rank) => {
-      const store = rank === 0 ? memory : reroutedStore(memory, rank, async () => port);
+      const store = rank === 0 ? memory : reroutedStore(memory, { rank, size: 2, jobKey }, async () => port);
       const links = { transport: 'tcp', encrypt: 'always' } as const;
       return openProcessGroup({ store, rank, size: 2, jobKey, ...links, timeoutSeconds: 15 });
     });

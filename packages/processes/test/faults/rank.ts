@@ -163,10 +163,13 @@ class Part {
   }
 
   #storeOf(store: Store): Store {
-    const { scenario, rank } = this.#task;
-    const { fault, victim } = scenario;
+    const { scenario, rank, generation, store: member } = this.#task;
+    const { fault, victim, size } = scenario;
     if (fault === 'keeper') return this.#watched(subStore(store, keeperScope));
-    if (fault !== 'opening') return reroutedStore(store, rank, askForRoute);
+    if (fault !== 'opening') {
+      const { job, jobKey } = member;
+      return reroutedStore(store, { rank, size, generation, job, jobKey }, askForRoute);
+    }
     // A double of the network would go on listening for a member that is gone.
     return rank === victim ? this.#watched(store) : store;
   }

@@ -1,10 +1,17 @@
 import type { Store } from '@coll/rendezvous';
+import type { OpenProcessGroupOptions } from '../../src/index.js';
+import type { Address } from '../../src/peer-info.js';
+import { decodePeer } from '../peer-record.js';
 
 /** Tells where to connect in the place of a port of another rank. */
 export type Reroute = (to: number, port: number) => Promise<number>;
 
-/** The store, with other addresses in the peers of the other members: connections to them go through a double of the network. */
-export function reroutedStore(store: Store, rank: number, reroute: Reroute): Store {
+/**
+ * The store, with other addresses in the peers of the other members: connections to them go through a double of the network. `member`:
+ * the options with which the member opens its group.
+ */
+export function reroutedStore(store: Store, member: OpenProcessGroupOptions, reroute: Reroute): Store {
+  const { rank } = member;
   return {
     set: (key, value) => store.set(key, value),
     add: (key, amount) => store.add(key, amount),
@@ -17,22 +24,12 @@ export function reroutedStore(store: Store, rank: number, reroute: Reroute): Sto
       const value = await store.get(key, options);
       const [, to] = /(?:^|\/)generation\/\d+\/peers\/(\d+)$/.exec(key) ?? [];
       if (to === undefined || Number(to) === rank) return value;
-      const info = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
+      const { info, encode } = decodePeer(value, Number(to), member);
       const near = async ({ host, port }: Address) => ({ host, port: await reroute(Number(to), port) });
       // A rank asks for one route to another at a time.
       const addresses = await Promise.all(info.addresses.map(near));
       const dataPort = info.dataPort === 0 ? 0 : await reroute(Number(to), info.dataPort);
-      return Buffer.from(JSON.stringify({ ...info, addresses, dataPort }));
+      return encode({ ...info, addresses, dataPort });
     },
   };
-}
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-interface PeerInfo {
-  readonly addresses: readonly Address[];
-  readonly dataPort: number;
 }
