@@ -58,7 +58,7 @@ describe.skipIf(lack !== undefined)(`a capture between two hosts${lack === undef
 
   it('holds the gradient with insecure: true, so that the capture would find it', async () => {
     const { outputs, hasGradient, hasKey } = await captureOf({ insecure: true });
-    for (const output of outputs) expect(output).toMatch(/on another host, host-[01]; not encrypted/);
+    for (const output of outputs) expect(output).toMatch(/on another host, host-[01]; checksummed, not encrypted/);
     expect([hasGradient, hasKey]).toEqual([true, false]);
   });
 });
