@@ -15,7 +15,7 @@ interface Manifest {
   readonly private?: true;
   readonly scripts?: Readonly<Record<string, string>>;
 }
-const manifests = ['.', 'examples', ...['packages', 'native', 'tools'].flatMap(foldersIn)]
+const manifests = ['.', 'examples', ...['packages', 'native', 'tools', 'examples'].flatMap(foldersIn)]
   .map((folder) => path.join(root, folder, 'package.json'))
   .filter((file) => existsSync(file))
   .map((file): Manifest => JSON.parse(readFileSync(file, 'utf8')));
