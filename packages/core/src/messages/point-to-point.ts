@@ -220,7 +220,9 @@ export class PointToPoint {
 
   #requireOpen(call: 'send' | 'receive', peer: number, details: Details, { signal }: RunOptions): void {
     if (this.#isClosed) throw closedError(details);
-    if (this.#group.failure) throw this.#group.failure;
+    // Read once: another thread may change it.
+    const { failure } = this.#group;
+    if (failure) throw failure;
     if (!signal?.aborted) return;
     const error = abortedError('before it began', signal, details);
     this.refuse(call, peer, error);

@@ -244,16 +244,20 @@ export class SharedBarrier {
 
   /** The group's failure as an error for messages; undefined while there is none, or if ranks have only left. */
   failureOfMessages(operation: string): CollError | undefined {
-    return Atomics.load(this.#words, stateWord) === left ? undefined : this.failure(operation);
+    return this.#settledState() === left ? undefined : this.failure(operation);
+  }
+
+  /** The state once no thread writes a reason, which takes a moment; `writing` if that thread was just terminated. */
+  #settledState(): number {
+    let state = Atomics.load(this.#words, stateWord);
+    for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
+    return state;
   }
 
   /** The group's failure as an error for the current operation; undefined while there is none. */
   failure(operation: string, cause?: unknown): CollError | undefined {
-    if (!this.hasFailed) return undefined;
-    let state = Atomics.load(this.#words, stateWord);
-    // Another thread is writing the reason, which takes a moment, unless that thread was just
-    // terminated.
-    for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
+    const state = this.#settledState();
+    if (state === 0) return undefined;
     const [rank, number, length, count, hostCount] = this.#words.subarray(stateWord + 1) as unknown as FailureWords;
     const reason = (state === writing ? undefined : failureReasons[number]) ?? 'failed';
     const hosts = new TextDecoder().decode(this.#text.slice(0, length)).split(hostEnd);
