@@ -1,5 +1,6 @@
 // Prints the files of cpp/kernels whose instructions this processor has, of those that flags.json names.
 #include "../cpp/kernels/processor.h"
+#include "../cpp/kernels/processor_crc32c.h"
 
 #include <cstdio>
 

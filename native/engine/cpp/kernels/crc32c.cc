@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "processor.h"
+#include "processor_crc32c.h"
 
 namespace coll {
 
