@@ -63,15 +63,6 @@ let uncaught: { readonly error: unknown } | undefined;
 
 function keepUncaught(error: unknown): void {
   uncaught = { error };
-  const isHandled = process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback?.();
-  if (isHandled) return;
-  // Node.js prints the error before the process exits, which may take longer than a closed group waits.
-  for (const group of opened.keys()) if (group.isClosed) group.exit(endText(1));
-}
-
-/** How the process ends, for the other members. */
-function endText(code: number): string {
-  return `ended with exit code ${code}${uncaught ? `: ${messageOf(uncaught.error)}` : ''}`;
 }
 
 function leaveAll(code: number): void {
@@ -80,9 +71,10 @@ function leaveAll(code: number): void {
   // All connections at once: two members of this process may have one with each other.
   if (code === 0 && sockets.length > 0)
     ranks[0]?.binding.processes.endSockets(Int32Array.from(sockets), longestDrainMillis);
-  if (code !== 0) recorder?.note({ kind: 'exit', text: endText(code) });
+  const text = uncaught ? `: ${messageOf(uncaught.error)}` : '';
+  if (code !== 0) recorder?.note({ kind: 'exit', text: `ended with exit code ${code}${text}` });
   for (const { logEnd } of opened.values()) logEnd();
-  for (const group of opened.keys()) group.exit(code === 0 ? undefined : endText(code));
+  for (const group of opened.keys()) group.exit(code === 0 ? undefined : `ended with exit code ${code}${text}`);
   for (const group of opened.keys()) group.waitForExit();
 }
 
