@@ -17,7 +17,7 @@ interface Share {
   readonly replicas: number;
 }
 
-/** Starts TensorFlow.js on WebAssembly, with so many threads of its own. */
+/** Starts TensorFlow.js on WebAssembly. `threads`: how many it may start for itself. */
 export async function startTensorFlow(threads: number): Promise<void> {
   setWasmPaths(wasmFiles);
   tf.enableProdMode();

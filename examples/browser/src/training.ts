@@ -5,7 +5,7 @@ import moduleOfReplicas from './replica.ts?worker&url';
 
 export const replicaUrl = new URL(moduleOfReplicas, location.href);
 
-/** A strategy with so many replicas, each in a worker. */
+/** A strategy with a worker for each replica. */
 export function strategyOf(replicas: number): MirroredStrategy {
   return new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, id) => `cpu:${id}`) });
 }

@@ -49,7 +49,7 @@ async function traced<T>(fault: string, find: (trace: Traced) => T | undefined):
   }
 }
 
-/** The first verdict that names a rank. */
+/** Waits until a verdict names a rank, and returns this verdict. */
 const verdictOn = (fault: string) =>
   traced(fault, ({ verdict }) => (verdict.ranks.length > 0 && verdict.kind !== 'slow' ? verdict : undefined));
 

@@ -82,7 +82,8 @@ export interface ProcessBinding {
   /**
    * Creates a group, which takes over `sockets`: a descriptor for each rank, -1 for none. `seals`:
    * for each rank the identity and the key that seal the connection, 32 bytes each, or nothing.
-   * `checksummed`: for each rank, whether the connection is checksummed. `wake` is called when calls have ended, and when all connections have ended.
+   * `checksummed`: for each rank, whether the connection is checksummed. `wake` is called when calls
+   * have ended, and when all connections have ended.
    */
   group(
     rank: number,
@@ -106,8 +107,9 @@ export interface ProcessBinding {
    * listening socket `listener` of `listenForData`. A rank is reached either over connections to
    * its host and port, one for each ticket of 64 bytes, which are made when a call first needs them,
    * and are sealed with the second half of the ticket if `sealed` is true, or checksummed if
-   * `checksummed` is true; or through the segment of the lower rank of the pair, for which `makeRings` was called. A call
-   * fails if the connections with a rank are not made within `connectMillis`; 0 means no limit.
+   * `checksummed` is true; or through the segment of the lower rank of the pair, for which
+   * `makeRings` was called. A call fails if the connections with a rank are not made within
+   * `connectMillis`; 0 means no limit.
    */
   useMessages(
     group: GroupHandle,

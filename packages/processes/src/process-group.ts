@@ -134,20 +134,10 @@ export class NativeProcessGroup {
   /** Lets members exchange data by messages. */
   useMessages({ data, rings, generation, local, allShareCores }: MessageOptions): void {
     const { listener, hosts, tickets, sealed, checksummed, connectMillis } = data;
-    const connecting = [listener, hosts, Int32Array.from(data.ports), tickets] as const;
+    const ports = Int32Array.from(data.ports);
+    const connecting = [listener, hosts, ports, tickets, sealed, checksummed, connectMillis] as const;
     const { number, ranks, cores } = local;
-    const how = [sealed, checksummed, connectMillis] as const;
-    this.#binding.useMessages(
-      this.#handle,
-      ...connecting,
-      ...how,
-      rings,
-      generation,
-      number,
-      ranks,
-      cores,
-      allShareCores,
-    );
+    this.#binding.useMessages(this.#handle, ...connecting, rings, generation, number, ranks, cores, allShareCores);
   }
 
   /** Notifies the other members that this one has opened the group. */

@@ -143,7 +143,8 @@ Napi::Value quiet_millis(const Napi::CallbackInfo& info) {
   return list;
 }
 
-// noteTurn(group): number[] | undefined; records that the event loop turns. Returns the ranks that were silent and are heard again since the last turn, each with milliseconds.
+// noteTurn(group): number[] | undefined; records that the event loop turns. Returns the ranks that were silent
+// and are heard again since the last turn, each with milliseconds.
 Napi::Value note_turn(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   group.note_turn();

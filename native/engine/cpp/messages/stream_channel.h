@@ -14,8 +14,8 @@ namespace coll {
 // TcpChannel, it lets units of equal size go over its connections in turn.
 class StreamChannel final : public Channel {
  public:
-  // Takes over the connections, whose handshakes are done. All have a stream. The other side must have them in the same
-  // order. Throws Error for options that the system refuses.
+  // Takes over the connections, whose handshakes are done. All have a stream. The other side must
+  // have them in the same order. Throws Error for options that the system refuses.
   explicit StreamChannel(std::vector<DataConnection> connections, const TcpOptions& options = {});
   ~StreamChannel() override;
 

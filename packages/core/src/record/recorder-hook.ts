@@ -130,8 +130,8 @@ export interface CallRecorder {
   /** Records that the caller goes on although the call or message has not ended. */
   leave(number: number): void;
   /**
-   * Continues a call that `leave` was told of, or that is queued: native code that `action` calls executes
-   * it. Returns what `action` returns.
+   * Calls `action`, in which native code continues a call that is under way or queued. `number`: of the
+   * call, from `begin`. Returns what `action` returns.
    */
   resume<T>(number: number, action: () => T): T;
   /** Records the end of a call or message. `error`: why it is not done. */
@@ -153,7 +153,7 @@ export function setRecorder(next: CallRecorder | undefined, place?: string): voi
   recordPlace = place;
 }
 
-/** Calls `action`, which lets native code continue a call that has begun before, and records it. Returns what `action` returns. */
+/** Calls `action` by the `resume` of the recorder, if the thread records the call. */
 export function resumed<T>(number: number | undefined, action: () => T): T {
   return recorder && number !== undefined ? recorder.resume(number, action) : action();
 }
