@@ -24,7 +24,7 @@ interface Peer {
   checksums?: Checksums;
   /** Descriptor of the connection. */
   descriptor: number;
-  /** A post that is written in several parts, and those that wait behind it. */
+  /** The post that is being written, and those that wait behind it. */
   writing?: Promise<void> | undefined;
   hasLeft: boolean;
   /** Why the connection has ended, if not because the rank has left. */
@@ -102,13 +102,12 @@ export class ProcessPostbox implements Postbox {
     // The caller posts again once the ranks are connected.
     if (!peer?.isReady || !socket) return undefined;
     const bytes = post.type === 'elements' ? bytesOf(post.data) : noBytes;
+    const { length } = bytes;
     const out = { socket, checksums: peer.checksums };
-    const begin = () => written(out, encodePost(post), bytes);
+    const begin = () => written(out, encodePost(post), bytes, length);
     const writing = peer.writing ? peer.writing.then(begin) : begin();
-    if (peer.writing || bytes.length > mostBytesOf(out)) keepTurn(peer, writing);
+    keepTurn(peer, writing);
     if (post.type === 'elements') return writing;
-    // The end of the connection reports why it has failed.
-    writing.catch(() => {});
     return undefined;
   }
 
@@ -130,7 +129,7 @@ export class ProcessPostbox implements Postbox {
     const isAwaited = !failure || failure.code === 'ERR_COLL_CLOSED';
     const millis = isAwaited ? longestDrainMillis : shortDrainMillis;
     const peers = [...this.#peers.values()];
-    await Promise.all(peers.map(({ socket, isReady }) => untilRead(socket, isReady ? millis : 0)));
+    await Promise.all(peers.map((peer) => untilRead(peer, peer.isReady ? millis : 0)));
   }
 
   async #connect(rank: number, peer: Peer): Promise<void> {
@@ -200,7 +199,7 @@ export class ProcessPostbox implements Postbox {
       this.#leave(rank, peer);
     });
     if (rank > this.#mesh.member.rank) return;
-    write({ socket, checksums: peer.checksums }, encodeReady());
+    keepTurn(peer, handOver({ socket, checksums: peer.checksums }, [encodeReady()]));
     begin();
   }
 
@@ -257,21 +256,20 @@ function isTlsError({ code = '' }: NodeJS.ErrnoException): boolean {
 
 type Out = { readonly socket: Socket; readonly checksums: Checksums | undefined };
 
-/** Writes to a connection. `done` is called when the system has all bytes. */
-function write({ socket, checksums }: Out, bytes: Uint8Array, done?: (error?: Error | null) => void): void {
-  const parts = checksums ? checksums.recordsOf(bytes) : [bytes];
-  socket.cork();
-  for (const [index, part] of parts.entries()) socket.write(part, index === parts.length - 1 ? done : undefined);
-  socket.uncork();
+/** Writes to a connection. Resolves when the system has all bytes, so that they outlive this process. */
+function handOver({ socket, checksums }: Out, bytes: readonly Uint8Array[]): Promise<void> {
+  const parts = checksums ? bytes.flatMap((part) => checksums.recordsOf(part)) : bytes;
+  return new Promise((resolve, reject) => {
+    const done = (error?: Error | null) => (error ? reject(error) : resolve());
+    socket.cork();
+    for (const [index, part] of parts.entries()) socket.write(part, index === parts.length - 1 ? done : undefined);
+    socket.uncork();
+  });
 }
 
-/** Writes to a connection. Resolves when the system has all bytes, so that they outlive this process. */
-async function written(out: Out, header: Uint8Array, bytes: Uint8Array): Promise<void> {
-  const handOver = (part: Uint8Array) =>
-    new Promise<void>((resolve, reject) => write(out, part, (error) => (error ? reject(error) : resolve())));
-  const { length } = bytes;
-  if (length === 0) return await handOver(header);
-  write(out, header);
+/** Writes a post. `length`: of its `bytes`, which the caller may have transferred since. */
+async function written(out: Out, header: Uint8Array, bytes: Uint8Array, length: number): Promise<void> {
+  if (length === 0) return await handOver(out, [header]);
   const most = mostBytesOf(out);
   for (let at = 0; at < length; at += most) {
     // The caller has transferred its memory: the reader must not take what follows for elements.
@@ -279,13 +277,18 @@ async function written(out: Out, header: Uint8Array, bytes: Uint8Array): Promise
       out.socket.destroy();
       throw new Error('the memory of the message was transferred');
     }
-    await handOver(bytes.subarray(at, at + most));
+    const part = bytes.subarray(at, at + most);
+    await handOver(out, at === 0 ? [header, part] : [part]);
   }
 }
 
-/** Makes later posts wait until a post has been written, because all its parts must follow each other. */
+/**
+ * Makes later posts wait until a post has been written: all its parts must follow each other, and Node.js
+ * would send nothing of memory that is transferred while it waits in a queue of the socket.
+ */
 function keepTurn(peer: Peer, writing: Promise<void>): void {
   const turn = writing
+    // Whoever has posted elements gets the error. The end of the connection reports it for other posts.
     .catch(() => {})
     .then(() => {
       if (peer.writing === turn) peer.writing = undefined;
@@ -298,11 +301,11 @@ function mostBytesOf({ socket, checksums }: Out): number {
 }
 
 /**
- * Ends this side of a connection, and waits until the other side has read everything and ended, too,
- * for at most `millis`. What arrives meanwhile is dropped: a connection that is closed with unread
+ * Ends this side of a connection once all posts are written, and waits until the other side has read
+ * everything and ended, too, for at most `millis`. What arrives meanwhile is dropped: a connection that is closed with unread
  * data is reset, and what this side has sent is lost.
  */
-function untilRead(socket: Socket | undefined, millis: number): Promise<void> {
+function untilRead({ socket, writing }: Peer, millis: number): Promise<void> {
   if (!socket || socket.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const timer = setTimeout(() => socket.destroy(), millis);
@@ -313,6 +316,7 @@ function untilRead(socket: Socket | undefined, millis: number): Promise<void> {
     socket.removeAllListeners('data');
     socket.resume();
     socket.ref();
-    socket.end();
+    if (writing) void writing.then(() => socket.end());
+    else socket.end();
   });
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { CollError } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { controlChannel, messageChannel, sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
 import type { OpenedProcessGroup } from '../src/index.js';
@@ -56,6 +57,28 @@ describe('an encrypted group', () => {
       expect([index, values.every((value) => value === index + 1)]).toEqual([index, true]);
     await closeAll(groups);
   });
+
+  it.each([...Array(12).keys()])(
+    'takes no other bytes for a message that was transferred after %i turns',
+    async (turns) => {
+      const groups = await Promise.all(network.open());
+      // Connects them.
+      await Promise.all([groups[0].send(1, new Float32Array(1)), groups[1].receive(0, new Float32Array(1))]);
+      const sizes = [1_000_000, 1000, 1000];
+      const received = sizes.map((size) => groups[1].receive(0, new Float32Array(size)));
+      const values = sizes.map((size, index) => new Float32Array(size).fill(index + 1));
+      const sent = Promise.allSettled(values.map((array) => groups[0].send(1, array)));
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      structuredClone(values[1], { transfer: [(values[1] as Float32Array).buffer as ArrayBuffer] });
+      for (const [index, outcome] of (await Promise.allSettled(received)).entries()) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(CollError);
+        else expect([index, outcome.value.every((value) => value === index + 1)]).toEqual([index, true]);
+      }
+      const [, own] = await sent;
+      if (own?.status === 'rejected') expect(own.reason).toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 0 });
+      await closeAll(groups);
+    },
+  );
 
   it.each([
     ['data', /rank [01] on .* sent corrupt or foreign bytes over a data connection/],

@@ -296,7 +296,10 @@ export class PointToPoint {
       layout: shapeLayoutOf(value),
       data,
     });
-    if (posted) void posted.then(sending.resolve, () => {});
+    // A connection that has failed is reported by its end.
+    const lose = () =>
+      hasLength(data, sending.length) || this.#fail(lostBufferError(operationOf(post, this.#rank), this.#rank));
+    if (posted) void posted.then(sending.resolve, lose);
     else sending.resolve();
   }
 
