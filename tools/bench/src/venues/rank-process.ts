@@ -67,10 +67,8 @@ async function open(transport: Transport, purpose: 'communicators' | 'strategy')
   await using store = await TcpStore.connect(member);
   const { job, jobKey } = member;
   const groupStore = subStore(store, `${transport} ${purpose}`);
-  const isEncrypted = transport === 'encrypted-tcp';
   return await openProcessGroup({
     ...{ store: groupStore, rank, size: ranks, job, jobKey },
-    transport: isEncrypted ? 'tcp' : transport,
-    encrypt: isEncrypted ? 'always' : 'between-hosts',
+    ...(transport === 'encrypted-tcp' ? { transport: 'tcp', encrypt: 'always' } : { transport }),
   });
 }
