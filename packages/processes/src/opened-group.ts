@@ -57,7 +57,7 @@ const longestDrainMillis = 5000;
 
 // After `close`, the others learn only after this time that this member has left. If an exception ends
 // the process until then, as in a block with `await using`, they learn of the exception instead.
-const leaveDelayMillis = 200;
+const leaveDelayMillis = 500;
 
 let uncaught: { readonly error: unknown } | undefined;
 
@@ -191,12 +191,13 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     // Another thread may be terminated right after this, without an exit event.
     if (!isMainThread) await Promise.all([drained, this.#left(0), finished]);
     else {
-      void this.#left(leaveDelayMillis, finished);
-      await Promise.all([drained, finished]);
+      const closed = Promise.all([drained, finished]);
+      void this.#left(leaveDelayMillis, closed);
+      await closed;
     }
   }
 
-  async #left(delayMillis: number, after?: Promise<void>): Promise<void> {
+  async #left(delayMillis: number, after?: Promise<unknown>): Promise<void> {
     const { binding, group, memory } = this.#options;
     await group.close(delayMillis, after);
     opened.delete(group);

@@ -212,11 +212,11 @@ export class NativeProcessGroup {
   }
 
   /**
-   * Closes the group: calls fail from now on. The other members learn of it `delayMillis` after the
-   * promise `after`, and within a second at the latest. The returned promise is fulfilled when the
-   * connections with them have ended.
+   * Closes the group: calls fail from now on. The other members learn of it at once or, if `delayMillis` is above
+   * 0, so much later than the promise `after` while the event loop turns, within five seconds at the latest. The
+   * returned promise is fulfilled when the connections with them have ended.
    */
-  async close(delayMillis = 0, after?: Promise<void>): Promise<void> {
+  async close(delayMillis = 0, after: Promise<unknown> = Promise.resolve()): Promise<void> {
     if (this.#isClosed) return;
     if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
     this.#isClosed = true;
@@ -224,8 +224,8 @@ export class NativeProcessGroup {
       this.#parted = resolve;
     });
     const leave = (millis: number) => this.#isStopped || this.#binding.leave(this.#handle, millis);
-    leave(after ? mostDelayMillis : delayMillis);
-    void after?.then(() => leave(delayMillis));
+    leave(delayMillis > 0 ? mostDelayMillis : 0);
+    if (delayMillis > 0) void after.then(() => setTimeout(() => leave(0), delayMillis).unref());
     await parted;
     this.#stop();
     this.#queue.close();
@@ -399,7 +399,8 @@ export class NativeProcessGroup {
   }
 }
 
-const mostDelayMillis = 1000;
+// For a program that blocks its event loop right after it has closed the group.
+const mostDelayMillis = 5000;
 const turnMillis = 1000;
 // Longer than the engine's own limit.
 const longestExitMillis = 6000;

@@ -152,7 +152,7 @@ describe('a run that fails', () => {
   });
 
   it('notifies replicas in other processes', async () => {
-    const others = { failure: () => undefined, fail: vi.fn() };
+    const others = { failure: () => undefined, fail: vi.fn(), departure: vi.fn() };
     const failed = threadsFor("() => { throw new RangeError('too far'); }").run([], { others });
     await expect(failed).rejects.toMatchObject({ name: 'RangeError', message: 'replica 0: too far' });
     expect(others.fail.mock.calls).toEqual([[await failed.catch((error) => error)]]);
@@ -160,7 +160,8 @@ describe('a run that fails', () => {
 
   it('fails because of a replica in another process', async () => {
     const error = new RangeError('elsewhere');
-    const others = { failure: vi.fn<() => Error | undefined>().mockReturnValueOnce(undefined), fail: vi.fn() };
+    const failure = vi.fn<() => Error | undefined>().mockReturnValueOnce(undefined);
+    const others = { failure, fail: vi.fn(), departure: vi.fn() };
     others.failure.mockReturnValue(error);
     await expect(threadsFor('() => new Promise(() => {})').run([], { others })).rejects.toBe(error);
     expect(others.failure.mock.calls.length).toBeGreaterThanOrEqual(2);

@@ -9,7 +9,7 @@ import { watchReplicas } from './replica-stalls.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import { decodeError } from './thread-errors.js';
 import type { ReplicaMessage, RunMessage, ThreadStart } from './thread-messages.js';
-import { ThreadRun } from './thread-run.js';
+import { type OtherReplicas, ThreadRun } from './thread-run.js';
 import { encodeArguments } from './thread-values.js';
 
 /** The replicas of this process, and the environment of their threads. */
@@ -30,17 +30,6 @@ export interface Step {
    * only then does this thread ask replicas that have ended to leave, and report all that wait.
    */
   readonly others?: OtherReplicas | undefined;
-}
-
-/** The replicas of other workers, as seen by this worker. */
-export interface OtherReplicas {
-  /**
-   * The failure of one of the other workers' replicas; undefined if none has failed. Polled
-   * repeatedly.
-   */
-  failure(): Error | undefined;
-  /** Notifies the replicas of other workers that a replica of this worker has failed. */
-  fail(error: unknown): void;
 }
 
 const lookMillis = 100;
@@ -127,7 +116,7 @@ export class ReplicaThreads implements ReplicaListener {
       onReport,
       onRecords: step.options[onRecords],
       acceptEnd: () => this.#endRequests.accept(),
-      hasOthers: step.others !== undefined,
+      others: step.others,
       tell: (replica, message, what) => this.#threads[replica]?.tell(message, what),
     });
     this.#run = run;

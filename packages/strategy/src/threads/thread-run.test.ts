@@ -9,17 +9,13 @@ import { type RunningReplicas, ThreadRun } from './thread-run.js';
 /** A run whose threads are test doubles, which send messages in the order of the test. */
 function runOf(
   size: number,
-  {
-    firstReplica = 0,
-    hasOthers = false,
-    onReport,
-  }: Partial<Pick<RunningReplicas, 'firstReplica' | 'hasOthers' | 'onReport'>> = {},
+  { firstReplica = 0, others, onReport }: Partial<Pick<RunningReplicas, 'firstReplica' | 'others' | 'onReport'>> = {},
 ) {
   const heard: ToReplica[][] = Array.from({ length: size }, () => []);
   const tell = (replica: number, message: ToReplica) => heard[replica]?.push(message);
   const group = createThreadGroup({ size });
   const acceptEnd = vi.fn();
-  const run = new ThreadRun({ group, firstReplica, hasOthers, onReport, acceptEnd, tell });
+  const run = new ThreadRun({ group, firstReplica, others, onReport, acceptEnd, tell });
   run.results.catch(() => {});
   return {
     ...{ run, heard, acceptEnd },
@@ -34,6 +30,9 @@ const returned: ReplicaMessage = { type: 'result', value: 'done', canGoOn: true,
 const merging: ReplicaMessage = { type: 'merge', args: [] };
 const consequence = (of: number) =>
   failed(new UnavailableError('ERR_COLL_PEER_FAILED', 'another replica failed', { rank: of }));
+
+/** A test double for the workers, which never leave. */
+const workers = { departure: () => new Promise<undefined>(() => {}) };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -151,12 +150,30 @@ describe('the error of a run', () => {
 
   it('is the explanation of another worker, if calls differ and it arrives within half a second', async () => {
     const different = failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree'));
-    const [reporting, silent] = [runOf(1, { hasOthers: true }), runOf(1, { hasOthers: true })];
+    const [reporting, silent] = [runOf(1, { others: workers }), runOf(1, { others: workers })];
     for (const { say } of [reporting, silent]) say(0, different);
     vi.advanceTimersByTime(499);
     reporting.run.fail(new RuntimeError('ERR_COLL_MERGE', 'replica 1 has ended'));
     expect(await failureOf(reporting)).toMatchObject({ message: 'replica 1 has ended' });
     expect(await failureOf(silent)).toMatchObject({ message: 'ranks disagree' });
+  });
+
+  it.each([
+    ['has left', undefined, { code: 'ERR_COLL_MERGE', message: expect.stringMatching(/^replicas made different/) }],
+    ['has failed', new UnavailableError('ERR_COLL_PEER_FAILED', 'disk full'), { message: 'disk full' }],
+  ])('waits for the end of a worker whose threads have ended, which %s', async (_, failure, expected) => {
+    let end: (failure: Error | undefined) => void = () => {};
+    const departure = () => new Promise<Error | undefined>((resolve) => (end = resolve));
+    const started = runOf(1, { firstReplica: 2, others: { departure } });
+    started.say(0, failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 0 has left the group', { rank: 0 })));
+    started.run.fail(new RuntimeError('ERR_COLL_CLOSED', 'worker 0 has left the group', { rank: 0 }));
+    const settled = vi.fn();
+    started.run.results.catch(settled);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(settled).not.toHaveBeenCalled();
+    end(failure);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await failureOf(started)).toMatchObject(expected);
   });
 
   it.each([5, undefined])('is the closed-group error itself if a replica finds rank %s closed', async (rank) => {
@@ -227,7 +244,7 @@ describe('a replica that has ended', () => {
   });
 
   it('is not asked to leave if no replica waits for it, or if it has left together with other workers', () => {
-    const [computing, several] = [runOf(2), runOf(2, { hasOthers: true })];
+    const [computing, several] = [runOf(2), runOf(2, { others: workers })];
     computing.begin(0);
     several.begin(1);
     for (const { run, say, heard } of [computing, several]) {

@@ -17,11 +17,25 @@ import { decode } from './thread-values.js';
 
 // Milliseconds by which an error may arrive after the errors that it causes in other replicas.
 const consequenceMillis = 500;
-// The same for an exception that ends the program of another worker, whose threads leave before.
-const departureMillis = 2000;
 
 // As a group of threads says it on hosts that watch threads.
 const lostText = 'was lost: its thread ended before it closed the group';
+
+/** The replicas of other workers, as seen by this worker. */
+export interface OtherReplicas {
+  /**
+   * The failure of one of the other workers' replicas; undefined if none has failed. Polled
+   * repeatedly.
+   */
+  failure(): Error | undefined;
+  /** Notifies the replicas of other workers that a replica of this worker has failed. */
+  fail(error: unknown): void;
+  /**
+   * Waits until a worker whose threads have ended leaves as well, or fails. Resolves with its failure, undefined
+   * if it has left.
+   */
+  departure(): Promise<Error | undefined>;
+}
 
 /** The replicas of one run in threads. */
 export interface RunningReplicas {
@@ -32,8 +46,8 @@ export interface RunningReplicas {
   readonly onRecords?: RecordedRun[typeof onRecords];
   /** Called if a replica accepts requests to end the process. */
   readonly acceptEnd: () => void;
-  /** Whether there are replicas in other processes. */
-  readonly hasOthers: boolean;
+  /** The replicas in other processes; undefined if there are none. */
+  readonly others: Pick<OtherReplicas, 'departure'> | undefined;
   /** Sends a message to the thread of a replica. */
   tell(replica: number, message: ToReplica, what: string): void;
 }
@@ -55,6 +69,8 @@ export class ThreadRun {
   readonly #hasReported = new Set<number>();
   readonly #exited = new Set<number>();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  /** Whether another worker's threads have ended. */
+  #isForsaken = false;
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
@@ -73,7 +89,8 @@ export class ThreadRun {
 
   /** Ends all replicas with an error from outside of them. */
   fail(error: unknown): void {
-    this.#fail(0, error);
+    // `departure` says how the group of workers has ended.
+    if (!this.#isForsaken) this.#fail(0, error);
   }
 
   message(replica: number, message: ReplicaMessage): void {
@@ -101,7 +118,7 @@ export class ThreadRun {
 
   /** The replicas that wait for others; undefined if no replica waits. */
   get waiting(): WaitingRanks | undefined {
-    const { group, hasOthers } = this.#replicas;
+    const { group, others: workers } = this.#replicas;
     const merging = this.#merges.replicas;
     const others = Array.from({ length: group.size }, (_, replica) => replica).filter((id) => !merging.includes(id));
     const stall =
@@ -109,7 +126,7 @@ export class ThreadRun {
         ? { count: this.#merges.begun, operation: 'mergeCall', waiting: merging, missing: others }
         : waitingRanks(group);
     // Only replica 0 waits for other workers, which reports itself.
-    return hasOthers && stall?.missing.join() === '0' ? undefined : stall;
+    return workers && stall?.missing.join() === '0' ? undefined : stall;
   }
 
   /**
@@ -117,8 +134,8 @@ export class ThreadRun {
    * they made different numbers of collectives. Replicas of several processes always leave before they end.
    */
   askToLeave(): void {
-    const { group, hasOthers, tell } = this.#replicas;
-    if (hasOthers || this.#done.size === 0 || this.#done.size === group.size) return;
+    const { group, others, tell } = this.#replicas;
+    if (others || this.#done.size === 0 || this.#done.size === group.size) return;
     for (const replica of waitingRanks(group)?.missing ?? []) {
       // Not every host tells the group that a thread has ended.
       if (this.#exited.has(replica)) failThreadGroup(group, replica, lostText, 'lost');
@@ -200,12 +217,16 @@ export class ThreadRun {
     // Another replica may report the cause of this error later, and that must be reported instead.
     const isConsequence = code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica);
     const mayBeExplained = isMismatch(code) && !this.#haveAllReported;
-    const isDeparture = code === 'ERR_COLL_CLOSED' && this.#replicas.hasOthers;
-    const fail = () => this.#fail(replica, this.#explained(replica, error));
-    if (isDeparture) this.#timers.push(setTimeout(fail, departureMillis));
-    else if (isConsequence || mayBeExplained) this.#timers.push(setTimeout(fail, consequenceMillis));
+    const fail = (cause = this.#explained(replica, error)) => this.#fail(replica, cause);
+    const { others, firstReplica, group } = this.#replicas;
+    const isElsewhere = rank !== undefined && (rank < firstReplica || rank >= firstReplica + group.size);
+    if (others && code === 'ERR_COLL_CLOSED' && isElsewhere) {
+      // An exception that ends the program of another worker may arrive after its threads have ended.
+      this.#isForsaken = true;
+      void others.departure().then(fail);
+    } else if (isConsequence || mayBeExplained) this.#timers.push(setTimeout(() => fail(), consequenceMillis));
     // Messages of other threads that have arrived by now may explain the error.
-    else host.nextTurn(fail);
+    else host.nextTurn(() => fail());
   }
 
   /**
@@ -238,7 +259,7 @@ export class ThreadRun {
   }
 
   get #haveAllReported(): boolean {
-    return !this.#replicas.hasOthers && this.#hasReported.size === this.#replicas.group.size;
+    return !this.#replicas.others && this.#hasReported.size === this.#replicas.group.size;
   }
 
   #idOf(replica: number): number {

@@ -1,5 +1,6 @@
 import {
   type CallOptions,
+  type CollError,
   type CommunicationOptions,
   type CrossDeviceOps,
   type EngineResolution,
@@ -12,6 +13,7 @@ import {
   registry,
   type Tensor,
   type Turn,
+  tensor,
 } from '@coll/core';
 import {
   linkMeasurementOf,
@@ -30,6 +32,8 @@ import type { WorkerGroup } from '../scope/worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
 import { nameForWorkers, opsAcrossWorkers } from './ops-across-workers.js';
 import { requireSameSettings } from './same-settings.js';
+
+const longestDepartureSeconds = 30;
 
 /** This worker, and how it joins the other workers. */
 export interface WorkerCollectivesOptions {
@@ -186,6 +190,19 @@ export class WorkerCollectives implements WorkerGroup {
     const failure = this.#ops?.group?.failure?.();
     if (!failure) return undefined;
     return RankNames.ofWorkers(this.size, this.#options.devices.length).translated(failure) as Error;
+  }
+
+  /**
+   * Waits until a worker whose threads have ended leaves this group as well, or fails. Resolves with its failure;
+   * undefined if it has left, and if it has done neither within 30 seconds.
+   */
+  async departure(): Promise<Error | undefined> {
+    // No worker can join this collective.
+    const options = { timeoutSeconds: longestDepartureSeconds };
+    await this.allReduceFor('worker end', 'MAX', tensor(0), options).catch(() => {});
+    const failure = this.failure() as Partial<CollError> | undefined;
+    const hasFailed = failure && failure.code !== 'ERR_COLL_CLOSED' && failure.code !== 'ERR_COLL_DEADLINE';
+    return hasFailed ? (failure as Error) : undefined;
   }
 
   /** Ends the communication with an error, for all workers. */
