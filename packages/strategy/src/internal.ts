@@ -1,5 +1,18 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
 
+export { requireFolder, requireKeep } from './checkpoints/checkpoint-arguments.js';
+export {
+  type FileEntries,
+  manifestName,
+  NotWhole,
+  newestWhole,
+  type ReadableDisk,
+  readEntries,
+  readFields,
+  withManifest,
+} from './checkpoints/checkpoint-files.js';
+export { checkpointFolders, removeOlder, writeCheckpointFolder } from './checkpoints/checkpoint-folders.js';
+export type { Disk, Files } from './checkpoints/disk.js';
 export { onRecords, type RecordedRun } from './scope/run-options.js';
 export { equalWidth, wereEqual, writeEqual } from './training/equal-numbers.js';
 export {

@@ -2,10 +2,11 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { direct } from '@coll/direct';
 import { MirroredStrategy } from '@coll/strategy';
-import { checkpointFolders } from '@coll/strategy/internal-node';
+import { checkpointFolders } from '@coll/strategy/internal';
+import { nodeDisk } from '@coll/strategy/internal-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryFolder } from '../../strategy/test/memory-folder.ts';
-import { readCheckpoint, readManifest } from '../src/node/checkpoint-format.js';
+import { readCheckpoint, readManifest } from '../src/checkpoints/checkpoint-format.js';
 import type { replica } from './fixtures/checkpoints.ts';
 
 const module = new URL('./fixtures/checkpoints.ts', import.meta.url);
@@ -76,10 +77,10 @@ describe('two replicas in threads', () => {
     const [first, second] = strategy.experimentalLocalResults(results) as unknown as Record<string, unknown>[];
     expect(first).toMatchObject({ epoch: 1, step: 5 });
     expect(second).toEqual(first);
-    const [newest] = await checkpointFolders(own);
-    expect((await readManifest(newest as string)).step).toBe(5);
-    const [best] = await checkpointFolders(path.join(own, 'best'));
-    const { snapshot } = await readCheckpoint(best as string);
+    const [newest] = await checkpointFolders(nodeDisk, own);
+    expect((await readManifest(nodeDisk, newest as string)).step).toBe(5);
+    const [best] = await checkpointFolders(nodeDisk, path.join(own, 'best'));
+    const { snapshot } = await readCheckpoint(nodeDisk, best as string);
     expect(snapshot.step).toBe(3);
     expect(snapshot.weights.flatMap(({ values }) => Array.from(values, String)).join()).toBe(first?.['weights']);
   });

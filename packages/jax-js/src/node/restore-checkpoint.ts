@@ -1,6 +1,13 @@
 import type { ReplicaContext } from '@coll/strategy';
-import { broadcastBytes, exchange, onReplica0, requireContext } from '@coll/strategy/internal';
-import { newestWhole, requireFolder } from '@coll/strategy/internal-node';
+import {
+  broadcastBytes,
+  exchange,
+  newestWhole,
+  onReplica0,
+  requireContext,
+  requireFolder,
+} from '@coll/strategy/internal';
+import { nodeDisk } from '@coll/strategy/internal-node';
 import { arrayOf, type Elements } from '../arrays.js';
 import { requireSameTrees } from '../same-trees.js';
 import { elementsFrom, readTree, type TreeCheckpoint, type TreeDescription } from './tree-files.js';
@@ -59,7 +66,7 @@ export async function restoreCheckpoint<Tree extends object>(
 }
 
 async function newestFitting(folder: string, parts: Parts): Promise<TreeCheckpoint | undefined> {
-  const newest = await newestWhole(folder, readTree);
+  const newest = await newestWhole(nodeDisk, folder, readTree);
   const misfit = newest && misfitOf(parts, newest.checkpoint);
   if (misfit) throw new Error(`${newest.folder} does not fit: ${misfit}`);
   return newest?.checkpoint;

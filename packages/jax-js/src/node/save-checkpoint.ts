@@ -1,8 +1,14 @@
-import path from 'node:path';
 import { knownOptions, optionsOf } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { onReplica0, requireContext } from '@coll/strategy/internal';
-import { removeOlder, requireFolder, requireKeep, writeCheckpointFolder } from '@coll/strategy/internal-node';
+import {
+  onReplica0,
+  removeOlder,
+  requireContext,
+  requireFolder,
+  requireKeep,
+  writeCheckpointFolder,
+} from '@coll/strategy/internal';
+import { nodeDisk } from '@coll/strategy/internal-node';
 import { elementsOf } from '../collectives.js';
 import { treeFiles } from './tree-files.js';
 import { partsOf } from './tree-parts.js';
@@ -57,9 +63,9 @@ export async function saveCheckpoint(
   const parts = partsOf(tree, operation);
   if (context.replicaIdInSyncGroup !== 0) for (const { array } of parts.arrays) array.dispose();
   return await onReplica0(context, operation, async () => {
-    const files = treeFiles(parts, await elementsOf(parts.arrays));
-    const written = await writeCheckpointFolder(path.resolve(folder), files);
-    await removeOlder(folder, keep);
+    const files = await treeFiles(nodeDisk, parts, await elementsOf(parts.arrays));
+    const written = await writeCheckpointFolder(nodeDisk, nodeDisk.path.resolve(folder), files);
+    await removeOlder(nodeDisk, folder, keep);
     return written;
   });
 }

@@ -1,5 +1,5 @@
-import path from 'node:path';
 import {
+  type Disk,
   type FileEntries,
   type Files,
   manifestName,
@@ -7,7 +7,7 @@ import {
   readEntries,
   readFields,
   withManifest,
-} from '@coll/strategy/internal-node';
+} from '@coll/strategy/internal';
 import { bytesOf, type Elements, elementsIn, type Form, sizeOf } from '../arrays.js';
 import type { NamedForm } from '../same-trees.js';
 import type { NamedValue } from './tree-parts.js';
@@ -28,27 +28,33 @@ export interface TreeCheckpoint extends TreeDescription {
 }
 
 /** The files of a checkpoint. @param elements those of the arrays, in their order */
-export function treeFiles({ arrays, values }: TreeDescription, elements: readonly Elements[]): Files {
+export function treeFiles(
+  disk: Disk,
+  { arrays, values }: TreeDescription,
+  elements: readonly Elements[],
+): Promise<Files> {
   const forms = arrays.map(({ path: name, dtype, shape }) => ({ path: name, dtype, shape }));
   const parts = elements.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
-  return withManifest(new Map([[arraysName, Buffer.concat(parts)]]), format, { arrays: forms, values });
+  return withManifest(disk, new Map([[arraysName, Buffer.concat(parts)]]), format, { arrays: forms, values });
 }
 
 /**
  * Reads a checkpoint and checks all its files.
  * @throws NotWhole if a file is missing or damaged; RuntimeError if a newer release wrote it
  */
-export async function readTree(folder: string): Promise<TreeCheckpoint> {
-  const { arrays, values, files } = await readFields(folder, format);
+export async function readTree(disk: Disk, folder: string): Promise<TreeCheckpoint> {
+  const { arrays, values, files } = await readFields(disk, folder, format);
   const isTree = Array.isArray(arrays) && arrays.every(isForm) && Array.isArray(values) && values.every(isNamed);
   const names = Object.keys(Object(files));
   if (!isTree || names.length !== 1 || names[0] !== arraysName)
-    throw new NotWhole(`${path.join(folder, manifestName)} does not describe a tree of arrays`);
-  const read = await readEntries(folder, files as FileEntries);
+    throw new NotWhole(`${disk.path.join(folder, manifestName)} does not describe a tree of arrays`);
+  const read = await readEntries(disk, folder, files as FileEntries);
   const bytes = read.get(arraysName) as Uint8Array;
   const expected = arrays.reduce((sum: number, form: Form) => sum + bytesIn(form), 0);
   if (bytes.length !== expected)
-    throw new NotWhole(`${path.join(folder, arraysName)} has ${bytes.length} bytes, but its arrays have ${expected}`);
+    throw new NotWhole(
+      `${disk.path.join(folder, arraysName)} has ${bytes.length} bytes, but its arrays have ${expected}`,
+    );
   return { arrays, values, bytes };
 }
 

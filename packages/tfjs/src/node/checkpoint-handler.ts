@@ -3,11 +3,12 @@ import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RuntimeError, ValueError } from '@coll/core';
 import { messageOf, quote } from '@coll/core/internal';
-import { flushFolder, manifestName, requireFolder, writeFlushed } from '@coll/strategy/internal-node';
+import { manifestName, requireFolder } from '@coll/strategy/internal';
+import { flushFolder, nodeDisk, writeFlushed } from '@coll/strategy/internal-node';
+import { readCheckpoint } from '../checkpoints/checkpoint-format.js';
+import { filesOfArtifacts, groupsIn, joined, modelFiles, parsed } from '../checkpoints/model-files.js';
+import { newestCheckpoint } from '../checkpoints/restore-checkpoint.js';
 import type { TfIOHandler, TfModelArtifacts, TfSaveResult } from '../tensorflow.js';
-import { readCheckpoint } from './checkpoint-format.js';
-import { artifactsFrom, filesOfArtifacts, modelFiles } from './model-files.js';
-import { newestCheckpoint } from './restore-checkpoint.js';
 
 const topologyName = modelFiles[0];
 
@@ -50,11 +51,26 @@ async function loadModel(folder: string): Promise<TfModelArtifacts> {
 
 /** The folder that contains the model, whose files are whole if they belong to a checkpoint. */
 async function folderOfModel(folder: string): Promise<string> {
-  if (await exists(path.join(folder, manifestName))) await readCheckpoint(folder);
+  if (await exists(path.join(folder, manifestName))) await readCheckpoint(nodeDisk, folder);
   if (await exists(path.join(folder, topologyName))) return folder;
-  const newest = await newestCheckpoint(folder);
+  const newest = await newestCheckpoint(nodeDisk, folder);
   if (newest) return newest.folder;
   throw new Error(`it contains neither ${topologyName} nor a whole checkpoint`);
+}
+
+/** Reads a model in a folder, whose weights may be in any number of files. */
+async function artifactsFrom(folder: string, topology: Uint8Array): Promise<TfModelArtifacts> {
+  const json = parsed(topology);
+  const groups = groupsIn(json);
+  const { weightsManifest: _, ...others } = json;
+  const files: Uint8Array[] = [];
+  for (const file of groups.flatMap(({ paths }) => paths)) {
+    // A model cannot make the program read other files.
+    if (path.basename(file) !== file) throw new Error(`its weights are in ${quote(file)}, which is in another folder`);
+    files.push(await readFile(path.join(folder, file)));
+  }
+  const { buffer } = joined(files);
+  return { ...others, weightSpecs: groups.flatMap(({ weights }) => weights), weightData: buffer };
 }
 
 async function saveModel(folder: string, artifacts: TfModelArtifacts): Promise<TfSaveResult> {

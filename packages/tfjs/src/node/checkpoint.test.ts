@@ -2,12 +2,13 @@ import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setLogSink } from '@coll/core';
 import { getReplicaContext, type ReplicaContext } from '@coll/strategy';
+import { nodeDisk } from '@coll/strategy/internal-node';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryFolder } from '../../../strategy/test/memory-folder.ts';
+import { writeCheckpoint } from '../checkpoints/save-checkpoint.js';
 import { distributedOptimizer, trainingState } from '../index.js';
 import { restoreCheckpoint, saveCheckpoint } from './index.js';
-import { writeCheckpoint } from './save-checkpoint.js';
 
 const context = getReplicaContext() as ReplicaContext;
 let folder: string;
@@ -89,7 +90,7 @@ describe('a checkpoint', () => {
 
   it('of a whole epoch stays until there is a newer one of a whole epoch', async () => {
     const state = await saved(1);
-    const writing = { folder, state, context, keep: 2, operation: 'test' };
+    const writing = { disk: nodeDisk, folder, state, context, keep: 2, operation: 'test' };
     for (const step of [2, 3, 4]) {
       state.step = step;
       await writeCheckpoint({ ...writing, notes: { withinEpoch: true } });

@@ -3,13 +3,10 @@
  * @module
  */
 
-export {
-  type CheckpointCallbackOptions,
-  type CheckpointInterval,
-  checkpointCallback,
-} from './checkpoint-callback.js';
+export type { CheckpointCallbackOptions, CheckpointInterval } from '../checkpoints/checkpoint-callback.js';
+export type { RestoreCheckpointOptions } from '../checkpoints/restore-checkpoint.js';
+export type { SaveCheckpointOptions } from '../checkpoints/save-checkpoint.js';
 export { checkpointHandler, registerFileHandler, type TfHandlerRegistry } from './checkpoint-handler.js';
+export { checkpointCallback, restoreCheckpoint, saveCheckpoint } from './checkpoints.js';
 export { metricsLog } from './metrics-log.js';
 export { progressLine } from './progress-line.js';
-export { type RestoreCheckpointOptions, restoreCheckpoint } from './restore-checkpoint.js';
-export { type SaveCheckpointOptions, saveCheckpoint } from './save-checkpoint.js';

@@ -1,6 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { quote } from '@coll/core/internal';
 import type { TfLayersModel, TfModelArtifacts, TfWeightSpec } from '../tensorflow.js';
 
 /** The files of a model by name. */
@@ -30,7 +27,7 @@ export async function filesOfModel(model: TfLayersModel): Promise<ModelFiles> {
 /** The files of artifacts. The weights come first, so that a topology never lacks its weights. */
 export function filesOfArtifacts({ weightSpecs = [], weightData, ...others }: TfModelArtifacts): ModelFiles {
   const [topology, weights] = modelFiles;
-  const bytes = Buffer.concat([weightData ?? []].flat().map((part) => new Uint8Array(part)));
+  const bytes = joined([weightData ?? []].flat().map((part) => new Uint8Array(part)));
   const json = { ...others, weightsManifest: [{ paths: [weights], weights: weightSpecs }] } satisfies ModelJson;
   return new Map([
     [weights, bytes],
@@ -43,26 +40,24 @@ export function weightSpecsIn(bytes: Uint8Array): unknown {
   return groupsIn(parsed(bytes)).flatMap(({ weights }) => weights);
 }
 
-/** Reads a model in a folder, whose weights may be in any number of files. */
-export async function artifactsFrom(folder: string, topology: Uint8Array): Promise<TfModelArtifacts> {
-  const json = parsed(topology);
-  const groups = groupsIn(json);
-  const { weightsManifest: _, ...others } = json;
-  const files: Uint8Array[] = [];
-  for (const file of groups.flatMap(({ paths }) => paths)) {
-    // A model cannot make the program read other files.
-    if (path.basename(file) !== file) throw new Error(`its weights are in ${quote(file)}, which is in another folder`);
-    files.push(await readFile(path.join(folder, file)));
+/** The bytes of all parts, one after the other. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
   }
-  const { buffer } = new Uint8Array(Buffer.concat(files));
-  return { ...others, weightSpecs: groups.flatMap(({ weights }) => weights), weightData: buffer };
+  return bytes;
 }
 
-function parsed(bytes: Uint8Array): Partial<ModelJson> {
+/** The contents of `model.json`, which may be anything. */
+export function parsed(bytes: Uint8Array): Partial<ModelJson> {
   return Object(JSON.parse(new TextDecoder().decode(bytes)));
 }
 
-function groupsIn({ weightsManifest }: Partial<ModelJson>): ModelJson['weightsManifest'] {
+/** @throws Error unless `model.json` lists its weights */
+export function groupsIn({ weightsManifest }: Partial<ModelJson>): ModelJson['weightsManifest'] {
   const areGroups =
     Array.isArray(weightsManifest) &&
     weightsManifest.every((group) => Array.isArray(Object(group).weights) && areTexts(Object(group).paths));

@@ -1,14 +1,15 @@
-import path from 'node:path';
 import { messageOf } from '@coll/core/internal';
 import {
+  type Disk,
   type FileEntries,
   type Files,
   manifestName,
   NotWhole,
+  type ReadableDisk,
   readEntries,
   readFields,
   withManifest,
-} from '@coll/strategy/internal-node';
+} from '@coll/strategy/internal';
 import { arraysFrom, bytesOf, specsOf } from '../named-arrays.js';
 import type { OptimizerSnapshot } from '../optimizer-snapshot.js';
 import type { StateSnapshot } from '../training-state.js';
@@ -45,10 +46,11 @@ export interface Checkpoint {
 
 /** The files of a checkpoint. The manifest is the last one. */
 export function checkpointFiles(
+  disk: Pick<Disk, 'sha256'>,
   { epoch, step, data, trained, optimizer }: Omit<StateSnapshot, 'weights'>,
   model: ModelFiles,
   notes: CheckpointNotes,
-): Files {
+): Promise<Files> {
   const state = optimizer && bytesOf([...optimizer.weights, ...optimizer.fields]);
   const files = new Map<string, Uint8Array>([...model, ...(state ? [[optimizerName, state] as const] : [])]);
   const { withinEpoch, best } = notes;
@@ -70,16 +72,16 @@ export function checkpointFiles(
         }
       : {}),
   };
-  return withManifest(files, format, fields);
+  return withManifest(disk, files, format, fields);
 }
 
 /**
  * Reads the manifest of a checkpoint.
  * @throws NotWhole if it is missing or damaged; RuntimeError if a newer release wrote it
  */
-export async function readManifest(folder: string): Promise<Manifest> {
-  const file = path.join(folder, manifestName);
-  const value = await readFields(folder, format);
+export async function readManifest(disk: ReadableDisk, folder: string): Promise<Manifest> {
+  const file = disk.path.join(folder, manifestName);
+  const value = await readFields(disk, folder, format);
   const { epoch, step, trained, files } = value as Partial<Record<keyof Manifest, unknown>>;
   const areCounters = [epoch, step].every((count) => Number.isSafeInteger(count) && (count as number) >= 0);
   const areFlags = Array.isArray(trained) && trained.every((flag) => typeof flag === 'boolean');
@@ -99,10 +101,10 @@ function isFileList(value: unknown): boolean {
  * @throws NotWhole if a file is missing or differs from what was written; RuntimeError if a newer
  * release wrote it
  */
-export async function readCheckpoint(folder: string): Promise<Checkpoint> {
-  const manifest = await readManifest(folder);
+export async function readCheckpoint(disk: ReadableDisk, folder: string): Promise<Checkpoint> {
+  const manifest = await readManifest(disk, folder);
   const { epoch, step, data, trained, optimizer, withinEpoch, best } = manifest;
-  const read = await readEntries(folder, manifest.files);
+  const read = await readEntries(disk, folder, manifest.files);
   try {
     const [topology, weights] = modelFiles.map((name) => read.get(name) as Uint8Array) as [Uint8Array, Uint8Array];
     const snapshot = {

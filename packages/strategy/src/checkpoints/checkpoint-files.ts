@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import path from 'node:path';
 import { RuntimeError } from '@coll/core';
 import { log, messageOf, quote } from '@coll/core/internal';
-import { checkpointFolders, type Files, removeCheckpointFolder } from './checkpoint-folders.js';
+import { checkpointFolders } from './checkpoint-folders.js';
+import type { Disk, Files } from './disk.js';
 
 /** The file that is written last, and describes all others. */
 export const manifestName = 'checkpoint.json';
+
+/** The part of a disk that reads a checkpoint. */
+export type ReadableDisk = Pick<Disk, 'path' | 'read' | 'sha256'>;
 
 /** What a manifest says it is, and the package that reads it. */
 export interface ManifestFormat {
@@ -28,14 +29,16 @@ export type FileEntries = Readonly<Record<string, FileEntry>>;
 export class NotWhole extends Error {}
 
 /** These files and their manifest, which is the last one. @param fields what else the manifest says */
-export function withManifest(files: Files, { format, version }: ManifestFormat, fields: object): Files {
-  const entries: FileEntries = Object.fromEntries([...files].map(([name, bytes]) => [name, entryOf(bytes)]));
+export async function withManifest(
+  disk: Pick<Disk, 'sha256'>,
+  files: Files,
+  { format, version }: ManifestFormat,
+  fields: object,
+): Promise<Files> {
+  const entries: Record<string, FileEntry> = {};
+  for (const [name, bytes] of files) entries[name] = { bytes: bytes.length, sha256: await disk.sha256(bytes) };
   const manifest = { format, version, ...fields, files: entries };
   return new Map([...files, [manifestName, new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)]]);
-}
-
-function entryOf(bytes: Uint8Array): FileEntry {
-  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
 /**
@@ -43,11 +46,12 @@ function entryOf(bytes: Uint8Array): FileEntry {
  * @throws NotWhole if it is missing or damaged; RuntimeError if a newer release wrote it
  */
 export async function readFields(
+  disk: ReadableDisk,
   folder: string,
   { format, version, reader }: ManifestFormat,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const file = path.join(folder, manifestName);
-  const text = new TextDecoder().decode(await bytesIn(file));
+  const file = disk.path.join(folder, manifestName);
+  const text = new TextDecoder().decode(await bytesIn(disk, file));
   let value: Readonly<Record<string, unknown>>;
   try {
     value = Object(JSON.parse(text));
@@ -66,32 +70,34 @@ export async function readFields(
  * Reads the files of a checkpoint.
  * @throws NotWhole if one is missing or differs from what was written
  */
-export async function readEntries(folder: string, entries: FileEntries): Promise<Map<string, Uint8Array>> {
+export async function readEntries(
+  disk: ReadableDisk,
+  folder: string,
+  entries: FileEntries,
+): Promise<Map<string, Uint8Array>> {
   const read = new Map<string, Uint8Array>();
-  for (const [name, entry] of Object.entries(entries)) read.set(name, await bytesOfEntry(folder, name, entry));
+  for (const [name, entry] of Object.entries(entries)) {
+    read.set(name, await bytesOfEntry(disk, disk.path.join(folder, name), entry));
+  }
   return read;
 }
 
-async function bytesOfEntry(folder: string, name: string, entry: unknown): Promise<Uint8Array> {
+async function bytesOfEntry(disk: ReadableDisk, file: string, entry: unknown): Promise<Uint8Array> {
   const { bytes: expected, sha256 } = Object(entry) as Partial<FileEntry>;
-  const file = path.join(folder, name);
-  const bytes = await bytesIn(file, expected);
-  if (entryOf(bytes).sha256 !== sha256) throw new NotWhole(`${file} does not have the checksum in ${manifestName}`);
+  const bytes = await bytesIn(disk, file, expected);
+  if ((await disk.sha256(bytes)) !== sha256)
+    throw new NotWhole(`${file} does not have the checksum in ${manifestName}`);
   return bytes;
 }
 
 /** Reads a file. @param expected its length. Default: any up to 64 MiB */
-async function bytesIn(file: string, expected?: number): Promise<Uint8Array> {
-  try {
-    const { size } = await stat(file);
+async function bytesIn(disk: ReadableDisk, file: string, expected?: number): Promise<Uint8Array> {
+  const bytes = await disk.read(file, (size) => {
     if (expected === undefined ? size > 2 ** 26 : size !== expected)
       throw new NotWhole(`${file} has ${size} bytes${expected === undefined ? '' : `, but ${expected} were written`}`);
-    return await readFile(file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') throw new NotWhole(`${file} does not exist`);
-    throw error;
-  }
+  });
+  if (!bytes) throw new NotWhole(`${file} does not exist`);
+  return bytes;
 }
 
 /**
@@ -99,15 +105,17 @@ async function bytesIn(file: string, expected?: number): Promise<Uint8Array> {
  * @param read throws NotWhole for a damaged checkpoint
  */
 export async function newestWhole<Checkpoint>(
+  disk: Disk,
   folder: string,
-  read: (folder: string) => Promise<Checkpoint>,
+  read: (disk: Disk, folder: string) => Promise<Checkpoint>,
   isWanted: (checkpoint: Checkpoint) => boolean = () => true,
 ): Promise<{ readonly folder: string; readonly checkpoint: Checkpoint } | undefined> {
-  const given = path.resolve(folder);
-  const folders = /^checkpoint-\d+$/.test(path.basename(given)) ? [given] : await checkpointFolders(given);
+  const given = disk.path.resolve(folder);
+  const isOne = /^checkpoint-\d+$/.test(disk.path.basename(given));
+  const folders = isOne ? [given] : await checkpointFolders(disk, given);
   for (const each of folders) {
     try {
-      const checkpoint = await read(each);
+      const checkpoint = await read(disk, each);
       if (isWanted(checkpoint)) return { folder: each, checkpoint };
     } catch (error) {
       if (!(error instanceof NotWhole)) throw error;
@@ -115,9 +123,4 @@ export async function newestWhole<Checkpoint>(
     }
   }
   return undefined;
-}
-
-/** Removes all but the newest checkpoints. */
-export async function removeOlder(folder: string, keep: number): Promise<void> {
-  for (const each of (await checkpointFolders(folder)).slice(keep)) await removeCheckpointFolder(each);
 }

@@ -1,8 +1,7 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { onReplica0, requireContext } from '@coll/strategy/internal';
-import { newestWhole, requireFolder } from '@coll/strategy/internal-node';
+import { type Disk, newestWhole, onReplica0, requireContext, requireFolder } from '@coll/strategy/internal';
 import { broadcastState, describeState, requireSameStates } from '../send-state.js';
 import {
   misfitOf,
@@ -26,41 +25,13 @@ export interface RestoreCheckpointOptions {
 
 const names = knownOptions<RestoreCheckpointOptions>('restoreCheckpoint', { wholeEpochs: true });
 
-/**
- * Sets model, optimizer and counters of a state to the newest whole checkpoint in a folder. All
- * replicas call this function before they train. Replica 0 reads the files and sends the contents to
- * all others. Returns `epoch`, `step` and `data` of the checkpoint, or undefined, and changes
- * nothing, if the folder has no whole checkpoint.
- *
- * The model must have the same weights as the saved one, and the optimizer the same class and
- * settings; its learning rate is set to the saved one. A damaged checkpoint is skipped with a
- * warning that names the file.
- * @param folder the folder that was passed to `saveCheckpoint`, or the path of one checkpoint; only
- * replica 0 needs it
- * @throws ValueError for invalid arguments; RuntimeError, the same on all replicas, if replica 0
- * cannot read the files, or the checkpoint belongs to another model or optimizer; InvalidArgumentError
- * if the replicas have different models or optimizers
- *
- * @example
- * ```ts
- * import { MirroredStrategy } from '@coll/strategy';
- * import { trainingState } from '@coll/tfjs';
- * import { restoreCheckpoint } from '@coll/tfjs/node';
- * import * as tf from '@tensorflow/tfjs';
- *
- * const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [2] })] });
- * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
- * await strategy.run(async (replica) => {
- *   const resumed = await restoreCheckpoint('no-such-folder', trainingState(tf, { model }), replica);
- *   console.log(resumed?.epoch ?? 0); // 0
- * });
- * ```
- */
-export async function restoreCheckpoint<Data>(
+/** `restoreCheckpoint` on a disk. */
+export async function restoreCheckpointFrom<Data>(
+  disk: Disk,
   folder: string,
   state: TrainingState<Data>,
   context: ReplicaContext,
-  options?: RestoreCheckpointOptions,
+  options: RestoreCheckpointOptions | undefined,
 ): Promise<Progress<Data> | undefined> {
   const operation = 'restoreCheckpoint';
   requireFolder(folder, operation);
@@ -74,7 +45,7 @@ export async function restoreCheckpoint<Data>(
   await requireSameStates(state, context);
   let found: StateSnapshot | undefined;
   const description = await onReplica0(context, operation, async () => {
-    found = await newestFitting(folder, state, wholeEpochs);
+    found = await newestFitting(disk, folder, state, wholeEpochs);
     return found && describeState(found);
   });
   if (!description) return undefined;
@@ -84,11 +55,12 @@ export async function restoreCheckpoint<Data>(
 }
 
 async function newestFitting(
+  disk: Disk,
   folder: string,
   state: TrainingState,
   wholeEpochs: boolean,
 ): Promise<StateSnapshot | undefined> {
-  const newest = await newestCheckpoint(folder, ({ notes }) => !(wholeEpochs && notes.withinEpoch));
+  const newest = await newestCheckpoint(disk, folder, ({ notes }) => !(wholeEpochs && notes.withinEpoch));
   const misfit = newest && misfitOf(state, newest.snapshot);
   if (misfit) throw new Error(`${newest.folder} does not fit: ${misfit}`);
   return newest?.snapshot;
@@ -104,9 +76,10 @@ interface FoundCheckpoint extends Checkpoint {
  * warning about damaged ones.
  */
 export async function newestCheckpoint(
+  disk: Disk,
   folder: string,
   isWanted: (checkpoint: Checkpoint) => boolean = () => true,
 ): Promise<FoundCheckpoint | undefined> {
-  const found = await newestWhole(folder, readCheckpoint, isWanted);
+  const found = await newestWhole(disk, folder, readCheckpoint, isWanted);
   return found && { ...found.checkpoint, folder: found.folder };
 }

@@ -1,9 +1,15 @@
-import path from 'node:path';
 import { InvalidArgumentError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchange, onReplica0, requireContext, whichAreEqual } from '@coll/strategy/internal';
-import { requireFolder, requireKeep } from '@coll/strategy/internal-node';
+import {
+  type Disk,
+  exchange,
+  onReplica0,
+  requireContext,
+  requireFolder,
+  requireKeep,
+  whichAreEqual,
+} from '@coll/strategy/internal';
 import { snapshotOf } from '../optimizer-snapshot.js';
 import { presentStepOf } from '../present-step.js';
 import { broadcastState, describeState } from '../send-state.js';
@@ -61,49 +67,13 @@ const intervalNames = knownOptions<CheckpointInterval>('checkpointCallback: ever
   seconds: true,
 });
 
-/**
- * Makes a callback that saves checkpoints while a model trains, and at the end of the training if
- * anything is not saved yet, for example because SIGTERM has ended it (`stopOnSigterm`). Pass it to
- * `distributedCallbacks` on all replicas, since a checkpoint takes all of them. The callback counts
- * `epoch` and `step` of the state.
- *
- * @param folder the folder for the checkpoints; only replica 0 needs it
- * @throws ValueError for invalid arguments, or if there is no such metric as `best` at the end of an
- * epoch; RuntimeError, the same on all replicas, before the training if the optimizer cannot save
- * its state, and later if replica 0 cannot write the files
- *
- * @example
- * ```ts
- * import { mkdtemp, readdir } from 'node:fs/promises';
- * import { tmpdir } from 'node:os';
- * import { join } from 'node:path';
- * import { MirroredStrategy } from '@coll/strategy';
- * import { distributedCallbacks, distributedOptimizer, trainingState } from '@coll/tfjs';
- * import { checkpointCallback, restoreCheckpoint } from '@coll/tfjs/node';
- * import * as tf from '@tensorflow/tfjs';
- *
- * const folder = await mkdtemp(join(tmpdir(), 'checkpoints-'));
- * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
- * await strategy.run(async (replica) => {
- *   const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [1], units: 1 })] });
- *   model.compile({ optimizer: distributedOptimizer(tf, tf.train.adam(), replica), loss: 'meanSquaredError' });
- *   const state = trainingState(tf, { model });
- *   const resumed = await restoreCheckpoint(folder, state, replica);
- *   await model.fit(tf.ones([4, 1]), tf.ones([4, 1]), {
- *     epochs: 3,
- *     initialEpoch: resumed?.epoch ?? 0,
- *     verbose: 0,
- *     callbacks: distributedCallbacks(tf, checkpointCallback(folder, state, replica, { keep: 2 }), replica),
- *   });
- * });
- * console.log((await readdir(folder)).join()); // checkpoint-000002,checkpoint-000003
- * ```
- */
-export function checkpointCallback(
+/** `checkpointCallback` on a disk. */
+export function checkpointCallbackOn(
+  disk: Disk,
   folder: string,
   state: TrainingState,
   context: ReplicaContext,
-  options?: CheckpointCallbackOptions,
+  options: CheckpointCallbackOptions | undefined,
 ): TfCallback {
   requireFolder(folder, operation);
   requireState(state, operation);
@@ -113,7 +83,7 @@ export function checkpointCallback(
     throw invalid(`best must be the name of a metric, got ${quote(best)}`);
   if (mode !== undefined && mode !== 'min' && mode !== 'max')
     throw invalid(`mode must be 'min' or 'max', got ${quote(mode)}`);
-  const checkpoints = new Checkpoints(folder, state, context, {
+  const checkpoints = new Checkpoints(disk, folder, state, context, {
     every: requireInterval(every),
     keep: requireKeep(keep, operation),
     best: best === undefined ? undefined : { metric: best, sign: (mode ?? modeOf(best)) === 'max' ? -1 : 1 },
@@ -141,6 +111,7 @@ interface Settings {
 
 /** The checkpoints of one training. */
 class Checkpoints {
+  readonly #disk: Disk;
   readonly #folder: string;
   readonly #state: TrainingState;
   readonly #context: ReplicaContext;
@@ -155,7 +126,8 @@ class Checkpoints {
   /** The best metric so far; undefined if there is none. */
   #best: number | undefined;
 
-  constructor(folder: string, state: TrainingState, context: ReplicaContext, settings: Settings) {
+  constructor(disk: Disk, folder: string, state: TrainingState, context: ReplicaContext, settings: Settings) {
+    this.#disk = disk;
     this.#folder = folder;
     this.#state = state;
     this.#context = context;
@@ -169,7 +141,7 @@ class Checkpoints {
   }
 
   get #bestFolder(): string {
-    return path.join(this.#folder, 'best');
+    return this.#disk.path.join(this.#folder, 'best');
   }
 
   setParams(params: object): void {
@@ -184,7 +156,7 @@ class Checkpoints {
       if (this.#state.optimizer) await snapshotOf(this.#state.optimizer);
       const { best } = this.#settings;
       // Without a restored checkpoint, the best one is that of another training.
-      const found = best && wasRestored(this.#state) ? await newestCheckpoint(this.#bestFolder) : undefined;
+      const found = best && wasRestored(this.#state) ? await newestCheckpoint(this.#disk, this.#bestFolder) : undefined;
       return found?.notes.best?.metric === best?.metric ? found?.notes.best?.value : undefined;
     });
   }
@@ -253,13 +225,13 @@ class Checkpoints {
   }
 
   async #write(what: Pick<Writing, 'folder' | 'keep' | 'notes' | 'isLast'>): Promise<void> {
-    await writeCheckpoint({ ...what, state: this.#state, context: this.#context, operation });
+    await writeCheckpoint({ ...what, disk: this.#disk, state: this.#state, context: this.#context, operation });
   }
 
   async #restoreBest(): Promise<void> {
     let found: StateSnapshot | undefined;
     const description = await onReplica0(this.#context, operation, async () => {
-      found = (await newestCheckpoint(this.#bestFolder))?.snapshot;
+      found = (await newestCheckpoint(this.#disk, this.#bestFolder))?.snapshot;
       if (!found) throw new Error(`${this.#bestFolder} has no whole checkpoint any more`);
       return describeState(found);
     });
