@@ -7,6 +7,7 @@ import { callStates, noteKinds, recordEnds, recordedVerbs, recordLayout } from '
 import { Recorder, recordBytes } from './recorder.js';
 import {
   type RecordedCall,
+  type RecordedCommunicator,
   type RecordedGroup,
   recordedCommunicator,
   recordedGroup,
@@ -106,6 +107,22 @@ describe('a recorder', () => {
     expect(stateOf(0)).toBe('running');
     recorder.end(latest, false);
     expect(stateOf(0)).toBe('failed');
+  });
+
+  it('writes every field of an entry that another call had before', () => {
+    const [at, { fields }] = [callAt(0), callTable];
+    new Uint8Array(view.buffer, at, callTable.bytes).fill(0xff);
+    const made = recordedCommunicator({ recorded: group }, 'ring', 'engine') as RecordedCommunicator;
+    recorder.begin(made, allReduce, false);
+    const words = [fields.communicator, fields.number, fields.waitedFor].map((field) => word(at + field));
+    const numbers = [fields.bytes, fields.begun, fields.firstData, fields.ended, fields.waited];
+    expect([words, numbers.map((field) => number(at + field))]).toEqual([
+      [1, 0, 0],
+      [24, 0, 0, 0, 0],
+    ]);
+    expect(stateOf(0)).toBe('running');
+    expect(view.getUint16(at + fields.peer, true)).toBe(0xffff);
+    expect([word(header.fields.current), word(header.fields.callsMade)]).toEqual([1, 1]);
   });
 
   it('tells the engine where to write the times of the running call, and only while it runs', () => {

@@ -32,10 +32,8 @@ const headerWords = {
   thread: header.fields.thread >> 2,
   end: header.fields.end >> 2,
   exitCode: header.fields.exitCode >> 2,
-  current: header.fields.current >> 2,
   communicatorsMade: header.fields.communicatorsMade >> 2,
   notesMade: header.fields.notesMade >> 2,
-  callsMade: header.fields.callsMade >> 2,
   systemCall: header.fields.systemCall >> 2,
 } as const;
 const headerNumbers = {
@@ -45,31 +43,17 @@ const headerNumbers = {
   steps: header.fields.steps >> 3,
   samples: header.fields.samples >> 3,
 } as const;
-const callWords = {
-  communicator: callTable.fields.communicator >> 2,
-  number: callTable.fields.number >> 2,
-  verb: callTable.fields.verb >> 2,
-  state: callTable.fields.state >> 2,
-  waitedFor: callTable.fields.waitedFor >> 2,
-} as const;
-const callNumbers = {
-  bytes: callTable.fields.bytes >> 3,
-  begun: callTable.fields.begun >> 3,
-  firstData: callTable.fields.firstData >> 3,
-  ended: callTable.fields.ended >> 3,
-  waited: callTable.fields.waited >> 3,
-} as const;
-const firstCallWord = callBegin >> 2;
-const wordsOfCall = callTable.bytes >> 2;
-/** The length is a power of two. */
-const lastSlot = callTable.length - 1;
 
-/** Indices of `callStates`. */
-const states = { queued: 1, running: 2, done: 4, failed: 5 } as const;
+// V8 reads a named constant of a module from memory each time, which doubles the time of an entry. What writes calls
+// therefore has the offsets of `recordLayout` as numbers:
+// - words of an entry: 0 communicator; 1 number; 2 verb, op, dtype and purpose; 3 state and peer; 4 waitedFor;
+// - float64 numbers of an entry: 3 bytes; 4 begun; 5 firstData; 6 ended; 7 waited;
+// - words of the header: 13 current; 16 callsMade.
+// An entry has 16 words, the first of 4,096 entries begins at word 12,544, and its state is byte 12. The states are
+// 1 queued, 2 running, 4 done and 5 failed.
+
 const encoder = new TextEncoder();
 const noPeer = 0xffff;
-/** Of an entry of a call. */
-const stateByte = callTable.fields.state;
 /** Calls between two looks at the clock, for communicators that seldom look at it: a power of two. */
 const callsPerLook = 64;
 
@@ -136,22 +120,22 @@ export class Recorder implements CallRecorder {
     const code = call.recordedAs ?? describe(call, group.identity);
     const peer = call.recordedPeer as number;
     const number = this.#begin(communicator, group.calls++, code);
-    const slot = (number - 1) & lastSlot;
-    const at = firstCallWord + slot * wordsOfCall;
+    const slot = (number - 1) & 4095;
+    const at = 12_544 + slot * 16;
     const half = at >> 1;
     const words = this.#words;
     const numbers = this.#numbers;
-    numbers[half + callNumbers.bytes] = call.recordedBytes as number;
-    if (isQueued || clock === 'exact') numbers[half + callNumbers.begun] = this.#now();
+    numbers[half + 3] = call.recordedBytes as number;
+    if (isQueued || clock === 'exact') numbers[half + 4] = this.#now();
     else if (clock === 'coarse') {
-      numbers[half + callNumbers.begun] = this.#coarse();
+      numbers[half + 4] = this.#coarse();
       this.#seldomTimed = number;
     } else {
       // Native code writes the time.
-      numbers[half + callNumbers.begun] = 0;
-      words[headerWords.current] = 1 + slot;
+      numbers[half + 4] = 0;
+      words[13] = 1 + slot;
     }
-    words[at + callWords.state] = (isQueued ? states.queued : states.running) | (peer << 16);
+    words[at + 3] = (isQueued ? 1 : 2) | (peer << 16);
     call.recordedNumber = number;
     return number;
   }
@@ -160,36 +144,35 @@ export class Recorder implements CallRecorder {
     const code = recordedVerbs.indexOf(verb) | (dtypes.indexOf(dtype) << 16);
     const made = this.#begin(group.messages, number, code);
     const at = this.#callAt(made);
-    this.#numbers[(at >> 1) + callNumbers.bytes] = bytes;
-    this.#numbers[(at >> 1) + callNumbers.begun] = this.#now();
-    this.#words[at + callWords.state] = states.running | (peer << 16);
+    this.#numbers[(at >> 1) + 3] = bytes;
+    this.#numbers[(at >> 1) + 4] = this.#now();
+    this.#words[at + 3] = 2 | (peer << 16);
     return made;
   }
 
   leave(): void {
     this.#seldomTimed = 0;
     const words = this.#words;
-    const current = words[headerWords.current] as number;
+    const current = words[13] as number;
     if (current === 0) return;
-    words[headerWords.current] = 0;
+    words[13] = 0;
     const numbers = this.#numbers;
-    const half = (firstCallWord + (current - 1) * wordsOfCall) >> 1;
-    const begun = half + callNumbers.begun;
+    const half = (12_544 + (current - 1) * 16) >> 1;
+    const begun = half + 4;
     // Native code writes the exact time of large calls and of waits, for others the latest tick of the
     // system, which may be milliseconds before the call. If there is no native code, it is 0.
-    const isExact =
-      (numbers[half + callNumbers.bytes] as number) >= exactBytes || numbers[half + callNumbers.waited] !== 0;
+    const isExact = (numbers[half + 3] as number) >= exactBytes || numbers[half + 7] !== 0;
     if (!isExact || numbers[begun] === 0) numbers[begun] = this.#now();
   }
 
   resume<T>(number: number, action: () => T): T {
     const words = this.#words;
-    const before = words[headerWords.current] as number;
-    words[headerWords.current] = this.#isKept(number) ? 1 + ((number - 1) & lastSlot) : 0;
+    const before = words[13] as number;
+    words[13] = this.#isKept(number) ? 1 + ((number - 1) & 4095) : 0;
     try {
       return action();
     } finally {
-      words[headerWords.current] = before;
+      words[13] = before;
     }
   }
 
@@ -197,18 +180,17 @@ export class Recorder implements CallRecorder {
     const numbers = this.#numbers;
     if (number !== 0 && number === this.#seldomTimed) {
       const at = this.#callAt(number);
-      numbers[(at >> 1) + callNumbers.ended] = this.#looked;
-      this.#bytes[4 * at + stateByte] = isDone ? states.done : states.failed;
+      numbers[(at >> 1) + 6] = this.#looked;
+      this.#bytes[4 * at + 12] = isDone ? 4 : 5;
       return;
     }
-    this.#words[headerWords.current] = 0;
+    this.#words[13] = 0;
     if (!this.#isKept(number)) return;
     const at = this.#callAt(number);
     const half = at >> 1;
-    this.#bytes[4 * at + stateByte] = isDone ? states.done : states.failed;
-    if (numbers[half + callNumbers.ended] === 0) numbers[half + callNumbers.ended] = this.#now();
-    if (numbers[half + callNumbers.begun] === 0)
-      numbers[half + callNumbers.begun] = numbers[half + callNumbers.ended] as number;
+    this.#bytes[4 * at + 12] = isDone ? 4 : 5;
+    if (numbers[half + 6] === 0) numbers[half + 6] = this.#now();
+    if (numbers[half + 4] === 0) numbers[half + 4] = numbers[half + 6] as number;
   }
 
   note({ kind, text, group, rank = -1, call = -1 }: RecordedNote): void {
@@ -254,27 +236,27 @@ export class Recorder implements CallRecorder {
     const entry = communicator === this.#latest ? communicator.number : this.#numberOf(communicator);
     const made = ++this.#calls;
     const at = this.#callAt(made);
-    words[at + callWords.state] = 0;
-    words[at + callWords.communicator] = entry;
-    words[at + callWords.number] = number;
-    words[at + callWords.verb] = code;
-    words[at + callWords.waitedFor] = 0;
+    words[at + 3] = 0;
+    words[at] = entry;
+    words[at + 1] = number;
+    words[at + 2] = code;
+    words[at + 4] = 0;
     const half = at >> 1;
-    numbers[half + callNumbers.firstData] = 0;
-    numbers[half + callNumbers.ended] = 0;
-    numbers[half + callNumbers.waited] = 0;
-    words[headerWords.callsMade] = made;
+    numbers[half + 5] = 0;
+    numbers[half + 6] = 0;
+    numbers[half + 7] = 0;
+    words[16] = made;
     return made;
   }
 
   /** Whether a call is recorded, and no later call has taken its place. */
   #isKept(number: number): boolean {
-    return number !== 0 && this.#calls - number <= lastSlot;
+    return number !== 0 && this.#calls - number <= 4095;
   }
 
   /** Index of the first word of a call. */
   #callAt(number: number): number {
-    return firstCallWord + ((number - 1) & lastSlot) * wordsOfCall;
+    return 12_544 + ((number - 1) & 4095) * 16;
   }
 
   /** The number of a communicator in the table, which gets a new entry if others have taken its place. */
