@@ -132,7 +132,7 @@ module.exports = {
       comment: 'import another package by its name, as a user would',
       severity: 'error',
       // Tests of all packages together, and programs of users, are in no package, whose manifest would say that their imports go by name.
-      from: { path: '^((?:packages|native|tools)/[^/]+|examples)/', pathNot: '^tools/(tests|doors/fixtures)/' },
+      from: { path: '^((?:packages|native|tools)/[^/]+|examples)/', pathNot: '^tools/(tests|(doors|pages)/fixtures)/' },
       // Native packages are built by the same tools. `npm start` reads the options of the example.
       to: {
         path: '^(packages|native|examples)/',
