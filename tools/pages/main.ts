@@ -1,5 +1,6 @@
 // Measures a MirroredStrategy in pages, and beside them in Node.js.
 import { parseArgs } from 'node:util';
+import { tolerableLoad } from '../bench/src/foreign-load.js';
 import { measure } from './measure.ts';
 import { speedTables, writeFigures } from './table.ts';
 
@@ -11,7 +12,8 @@ two minutes.
 
   --quick  one short round, in which times mean little
   --json   prints one line of JSON instead
-  --docs   also writes docs/figures/pages.jsonl, and the tables of docs/guides/pages.md`;
+  --docs   also writes docs/figures/pages.jsonl, and the tables of docs/guides/pages.md, if other programs used at most 5 % of
+           the machine; not with --quick`;
 
 const { values } = parseArgs({
   options: {
@@ -25,10 +27,17 @@ if (values.help) {
   console.log(usage);
   process.exit();
 }
+if (values.docs && values.quick) fail('--docs needs all rounds: omit --quick', 2);
+
 const figures = await measure(values.quick);
-if (values.docs) writeFigures(figures);
 console.log(values.json ? JSON.stringify(figures) : speedTables(figures));
-if (figures.places.some(({ hasSameWeights }) => !hasSameWeights)) {
-  console.error('some replicas ended with other weights');
-  process.exitCode = 1;
+if (figures.places.some(({ hasSameWeights }) => !hasSameWeights)) fail('some replicas ended with other weights', 1);
+const { foreignLoad = 0 } = figures;
+if (values.docs && foreignLoad > tolerableLoad)
+  fail(`other programs used ${Math.round(100 * foreignLoad)} % of the machine: end them, and measure again`, 1);
+if (values.docs) writeFigures(figures);
+
+function fail(message: string, code: number): never {
+  console.error(message);
+  process.exit(code);
 }

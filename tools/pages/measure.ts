@@ -1,4 +1,4 @@
-import { loadavg } from 'node:os';
+import { watchForeignLoad } from '../bench/src/foreign-load.js';
 import { machineName, thisMachine } from '../bench/src/report/machine.js';
 import { summarize } from '../bench/src/statistics.js';
 import { bundle, measuredPrograms, pagePrograms } from '../package-shape/bundle-size.ts';
@@ -30,8 +30,8 @@ export interface PlaceFigures {
 export interface Figures {
   readonly date: string;
   readonly machine: string;
-  /** The mean number of busy threads of the machine in the minute before. */
-  readonly load: number;
+  /** The share of the machine that other programs used meanwhile. Undefined if the system does not report it. */
+  readonly foreignLoad?: number;
   readonly places: readonly PlaceFigures[];
   /** Compressed bytes of bundles. */
   readonly gzip: Readonly<Record<keyof typeof bundledPrograms, number>>;
@@ -68,17 +68,20 @@ interface Observed {
 /** Measures all places in turn, in each round. */
 export async function measure(isQuick: boolean): Promise<Figures> {
   const amount = isQuick ? quick : usual;
-  const load = loadavg()[0] as number;
   const places = await openPlaces();
   const observed = places.map((): Observed => {
     const samples = cases.map(() => []);
     return { samples, rates: [[], []], pauses: [], longTasks: undefined, weights: [] };
   });
+  const foreignLoad = watchForeignLoad();
+  let share: number | undefined;
   try {
     for (let round = 1; round <= amount.rounds; round += 1) {
       for (const [index, place] of places.entries()) await measureOnce(place, amount, observed[index] as Observed);
       console.error(`round ${round} of ${amount.rounds} is measured`);
     }
+    // The times of processes that have ended are lost.
+    share = foreignLoad();
   } finally {
     await Promise.all(places.map((place) => place[Symbol.asyncDispose]()));
   }
@@ -87,7 +90,7 @@ export async function measure(isQuick: boolean): Promise<Figures> {
   return {
     date: machine.date.slice(0, 10),
     machine: machineName(machine),
-    load,
+    ...(share === undefined ? {} : { foreignLoad: share }),
     places: places.map(({ name }, index) => ({
       name,
       ...figuresOf(observed[index] as Observed, amount),

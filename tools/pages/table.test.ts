@@ -19,7 +19,7 @@ const place: PlaceFigures = {
 };
 const { longTasks: _, ...silent } = place;
 const figures: Figures = {
-  ...{ date: '2030-01-02', machine: 'A Processor, 2 cores', load: 0.25 },
+  ...{ date: '2030-01-02', machine: 'A Processor, 2 cores', foreignLoad: 0.0123 },
   places: [place, { ...silent, name: 'Another 8', hasSameWeights: false }],
   gzip: { enum: 950, wasm: 43_250, page: 118_440, replica: 123_000 },
 };
@@ -38,7 +38,7 @@ it('tables have a column for each place, and a dash for what a browser does not 
 | pauses over 50 ms | 0 | 0 |
 | long tasks that the browser reports | 2 | – |
 
-A Processor, 2 cores, 2030-01-02. The load of the machine before was 0.25.
+A Processor, 2 cores, 2030-01-02. Other programs used 1.23 % of the machine.
 
 | bundle of esbuild, minified | gzip |
 | --- | ---: |

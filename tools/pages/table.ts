@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { formatMicros } from '../bench/src/report/cells.js';
+import { formatMicros, percent } from '../bench/src/report/cells.js';
 import { formatBytes } from '../bench/src/sizes.js';
 import { readRows, writeRows } from '../docs/src/json-lines.ts';
 import { markdownTable } from '../docs/src/markdown-table.ts';
@@ -17,7 +17,7 @@ const inWords: Readonly<Record<keyof Figures['gzip'], string>> = {
 };
 
 /** The tables of the guide. */
-export function speedTables({ places, gzip, machine, date, load }: Figures): string {
+export function speedTables({ places, gzip, machine, date, foreignLoad }: Figures): string {
   const row = (title: string, cell: (figures: PlaceFigures) => string) => [title, ...places.map(cell)];
   const allReduces = (places[0]?.allReduce ?? []).map(({ bytes, memory }, index) =>
     row(`all-reduce of ${formatBytes(bytes)}${memory === 'allocated' ? ', from `allocate`' : ''}`, ({ allReduce }) =>
@@ -40,9 +40,10 @@ export function speedTables({ places, gzip, machine, date, load }: Figures): str
     inWords[name as keyof Figures['gzip']],
     `${(bytes / 1000).toFixed(1)} kB`,
   ]);
+  const others = foreignLoad === undefined ? '' : ` Other programs used ${percent(foreignLoad)} of the machine.`;
   return [
     markdownTable(['', ...places.map(({ name }) => name)], speeds),
-    `${machine}, ${date}. The load of the machine before was ${load.toFixed(2)}.`,
+    `${machine}, ${date}.${others}`,
     markdownTable(['bundle of esbuild, minified', 'gzip'], sizes),
   ].join('\n\n');
 }
