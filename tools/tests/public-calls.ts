@@ -13,6 +13,7 @@ import * as ring from '@coll/ring';
 import * as strategy from '@coll/strategy';
 import * as tfjs from '@coll/tfjs';
 import * as tfjsOnNode from '@coll/tfjs/node';
+import * as tfjsInPages from '@coll/tfjs/page';
 import { numpy as np } from '@jax-js/jax';
 
 /** A public function, constructor or method. */
@@ -43,7 +44,7 @@ const packages: Readonly<Record<string, Exports>> = {
   'reduction-to-one': reductionToOne,
   ring,
   strategy,
-  tfjs: { ...tfjs, ...tfjsOnNode },
+  tfjs: { ...tfjs, ...tfjsInPages, ...tfjsOnNode },
 };
 
 const devices = ['cpu:0', 'cpu:1'];
@@ -222,6 +223,8 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'tfjs: checkpointCallback': () => ['no-such-folder', state(), strategy.getReplicaContext(), { every: { steps: 1 } }],
   'tfjs: saveCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { keep: 1 }],
   'tfjs: restoreCheckpoint': () => ['no-such-folder', state(), strategy.getReplicaContext(), { wholeEpochs: true }],
+  'tfjs: exportCheckpoint': () => ['no-such-folder'],
+  'tfjs: importCheckpoint': () => ['no-such-folder', []],
   'tfjs: metricsLog': () => ['/tmp/metrics.jsonl', strategy.getReplicaContext()],
   'tfjs: progressLine': () => [strategy.getReplicaContext()],
   'tfjs: reduceGradients': () => [tf(), { w: weight() }, strategy.getReplicaContext(), { variables: [weight()] }],

@@ -13,6 +13,7 @@ export {
 } from './checkpoints/checkpoint-files.js';
 export { checkpointFolders, removeOlder, writeCheckpointFolder } from './checkpoints/checkpoint-folders.js';
 export type { Disk, Files } from './checkpoints/disk.js';
+export { pageDisk } from './page/page-disk.js';
 export { onRecords, type RecordedRun } from './scope/run-options.js';
 export { equalWidth, wereEqual, writeEqual } from './training/equal-numbers.js';
 export {

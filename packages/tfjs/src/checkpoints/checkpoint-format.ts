@@ -103,8 +103,24 @@ function isFileList(value: unknown): boolean {
  */
 export async function readCheckpoint(disk: ReadableDisk, folder: string): Promise<Checkpoint> {
   const manifest = await readManifest(disk, folder);
+  return checkpointIn(folder, manifest, await readEntries(disk, folder, manifest.files));
+}
+
+/**
+ * Reads the files of a checkpoint as they are, of which the manifest is the last one.
+ * @throws as `readCheckpoint`
+ */
+export async function filesOfCheckpoint(disk: ReadableDisk, folder: string): Promise<Files> {
+  const manifest = await readManifest(disk, folder);
+  const files = await readEntries(disk, folder, manifest.files);
+  checkpointIn(folder, manifest, files);
+  const last = await disk.read(disk.path.join(folder, manifestName), () => {});
+  if (!last) throw new NotWhole(`${folder} was removed meanwhile`);
+  return files.set(manifestName, last);
+}
+
+function checkpointIn(folder: string, manifest: Manifest, read: Files): Checkpoint {
   const { epoch, step, data, trained, optimizer, withinEpoch, best } = manifest;
-  const read = await readEntries(disk, folder, manifest.files);
   try {
     const [topology, weights] = modelFiles.map((name) => read.get(name) as Uint8Array) as [Uint8Array, Uint8Array];
     const snapshot = {
