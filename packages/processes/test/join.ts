@@ -1,9 +1,11 @@
-import { type Communicator, hierarchical } from '@coll/core';
+import { type Communicator, hierarchical, setLogSink } from '@coll/core';
 import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { openProcessGroup } from '@coll/processes';
 import { TcpStore } from '@coll/rendezvous';
 import type { Join, MemberInfo } from '@coll/testing';
+import { distinguishHosts } from './different-hosts.ts';
+import { ownAddress } from './distant-store.ts';
 
 /** Where the members of a suite's groups meet, and how they talk to each other. */
 export interface JoinOptions {
@@ -12,6 +14,8 @@ export interface JoinOptions {
   readonly jobKey: string;
   readonly transport: 'shared-memory' | 'tcp';
   readonly encrypt?: 'always' | undefined;
+  /** Whether each process counts as a host of its own, and the connections between them have checksums. */
+  readonly isChecksummed?: boolean | undefined;
 }
 
 /** One rank a member. */
@@ -34,7 +38,12 @@ function portable(size: number): Communicator {
 }
 
 async function open({ group, member, members, options }: MemberInfo) {
-  const { address, job, jobKey, transport, encrypt } = options as JoinOptions;
+  const { address, job, jobKey, transport, encrypt, isChecksummed = false } = options as JoinOptions;
+  if (isChecksummed) {
+    distinguishHosts(`process-${process.pid}`);
+    // Each group would warn that it is not encrypted.
+    setLogSink(() => {});
+  }
   await using store = await TcpStore.connect({ address, job, jobKey });
   // A machine that is busy with other tests may leave a member alone for some seconds.
   const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
@@ -47,6 +56,7 @@ async function open({ group, member, members, options }: MemberInfo) {
     generation: group,
     transport,
     encrypt,
+    ...(isChecksummed && { insecure: true, host: ownAddress }),
     ...patience,
   });
 }

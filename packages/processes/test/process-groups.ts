@@ -8,6 +8,7 @@ const join = new URL('./join.ts', import.meta.url).href;
 export interface ProcessGroupsOptions extends Omit<ProcessRanksOptions, 'join'> {
   readonly transport: JoinOptions['transport'];
   readonly encrypt?: JoinOptions['encrypt'];
+  readonly isChecksummed?: JoinOptions['isChecksummed'];
   /** Which function of `join.ts` makes a member. Default: that of one rank a member. */
   readonly by?: 'join' | 'joinTwoLevels';
 }
@@ -16,12 +17,13 @@ export interface ProcessGroupsOptions extends Omit<ProcessRanksOptions, 'join'> 
 export async function processGroups({
   transport,
   encrypt,
+  isChecksummed,
   by = 'join',
   ...options
 }: ProcessGroupsOptions): Promise<ProcessRanks> {
   const member = { job: 'executor suite', jobKey: TcpStoreServer.newKey() };
   const server = await TcpStoreServer.listen(member);
-  const joinOptions: JoinOptions = { ...member, address: server.address, transport, encrypt };
+  const joinOptions: JoinOptions = { ...member, address: server.address, transport, encrypt, isChecksummed };
   const ranks = processRanks({ ...options, join: { module: join, export: by, options: joinOptions } });
   const close = async () => {
     await ranks.close();
