@@ -1,5 +1,5 @@
 import { CollError } from '@coll/core';
-import type { OpenedProcessGroup } from '../src/index.js';
+import type { OpenedProcessGroup, OpenProcessGroupOptions } from '../src/index.js';
 import type { AttackedNetwork } from './attacked-network.ts';
 
 /** What became of one rank of a group over an attacked network. */
@@ -18,9 +18,12 @@ const rounds = 3;
 const hangMillis = 180_000;
 
 /** Opens a group of two ranks over the network, and lets it compute and send messages until it fails. */
-export async function endsOver(network: AttackedNetwork): Promise<readonly End[]> {
+export async function endsOver(
+  network: AttackedNetwork,
+  options: Partial<OpenProcessGroupOptions> = {},
+): Promise<readonly End[]> {
   try {
-    const openings = network.open({ timeoutSeconds: 60, heartbeatSeconds: 5 });
+    const openings = network.open({ timeoutSeconds: 60, heartbeatSeconds: 5, ...options });
     return await Promise.all(openings.map((opening, rank) => withinLimit(run(opening, rank))));
   } finally {
     network.close();

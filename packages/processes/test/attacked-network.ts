@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
-import { lengths, sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
+import { controlChannel, lengths, messageChannel, sealedControlChannel, sealedMessageChannel } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
 import { memberOf } from '../src/member-config.js';
 import type { SocketSeal } from '../src/sealed-socket.js';
@@ -18,6 +18,13 @@ const indexAt = 12;
 export const purposes = {
   control: `channel ${sealedControlChannel}`,
   messages: `channel ${sealedMessageChannel}`,
+  data: 'data',
+};
+
+/** The same of connections that are not encrypted. */
+export const clearPurposes = {
+  control: `channel ${controlChannel}`,
+  messages: `channel ${messageChannel}`,
   data: 'data',
 };
 
