@@ -33,6 +33,16 @@ it('connects again if the ticket that a member sends was changed', async () => {
   expect(network.about(clearPurposes.data)).toHaveLength(2);
 });
 
+it('fails on both ranks at once if the answer to a ticket was changed', async () => {
+  const network = new AttackedNetwork(host);
+  changeOnce(network, { purpose: clearPurposes.data, end: 1, at: 0, bit: 1 });
+  // Only the answer ends the opening of the connection before the test has taken too long.
+  const ends = await endsOver(network, { ...options, timeoutSeconds: 600 });
+  const text = /rank 1 on .* cannot open a data connection with rank 0 at .*: the answer is not that of this rank/;
+  const failed = { error: { code: 'ERR_COLL_PEER_FAILED', message: expect.stringMatching(text) } };
+  expect(ends).toMatchObject([failed, failed]);
+});
+
 it('members on different hosts with insecure: true use checksums, and say so', async () => {
   const network = new AttackedNetwork(host);
   const lines: string[] = [];

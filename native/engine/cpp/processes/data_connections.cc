@@ -288,8 +288,10 @@ void DataConnections::advance_own(Handshakes::iterator handshake, Clock::time_po
     if (!problem.empty()) fail(handshake, problem, now);
     return;
   }
-  if (are_equal(own.received.data(), ticket.reply.data(), ticket.reply.size())) finish(handshake);
-  else fail(handshake, "the program that listens there has failed to prove that it is this rank", now);
+  if (are_equal(own.received.data(), ticket.reply.data(), ticket.reply.size())) return finish(handshake);
+  // Another attempt would be in vain: if that was the member, it has made the connection, and accepts
+  // no ticket twice. Nobody but who answers at this address, or is on the way, can cause this.
+  refuse(handshake);
 }
 
 void DataConnections::seal(Handshakes::iterator found) {
@@ -350,6 +352,13 @@ void DataConnections::fail(Handshakes::iterator handshake, const std::string& pr
   drop(handshake);
 }
 
+void DataConnections::refuse(Handshakes::iterator handshake) {
+  Peer& peer = peers_[handshake->second.rank];
+  peer.has_answered_wrongly = true;
+  peer.problem = "the answer is not that of this rank: something has changed it on the way, or another program listens there";
+  drop(handshake);
+}
+
 void DataConnections::retry(std::size_t rank, std::size_t index, const std::string& problem, Clock::time_point now) {
   peers_[rank].problem = problem;
   retries_.push_back({rank, index, now + kPause});
@@ -389,7 +398,7 @@ void DataConnections::require_possible(std::size_t rank, Clock::time_point now) 
   const std::string what = "it cannot open a data connection with rank " + std::to_string(rank);
   if (shortage_ && shortage_->last - shortage_->first >= kLongestShortage) throw Error(what + ": it has too many open files; raise the limit before you start the process: ulimit -n 4096");
   const bool is_over = timeout_ > milliseconds(0) && now - *peer.wanted >= timeout_;
-  if (rank > rank_ || !is_over) return;
+  if (rank > rank_ || !(is_over || peer.has_answered_wrongly)) return;
   const std::string why = peer.problem.empty() ? "no answer" : peer.problem;
   throw Error(what + " at " + peer.address.text() + ": " + why + "; check the network and the firewalls between both hosts");
 }

@@ -77,7 +77,7 @@ class DataConnections {
 
   // Returns the connections with a rank, in the same order on both ends; the caller owns them.
   // Returns nothing while they are being opened, which the first call starts. Throws Error if they
-  // could not be opened in time, or the process has too many open files.
+  // could not be opened in time, a wrong proof arrived, or the process has too many open files.
   std::optional<std::vector<DataConnection>> take(int rank);
   // Becomes readable when there is something to do for `take` or `turn`.
   int descriptor() const { return events_; }
@@ -119,6 +119,7 @@ class DataConnections {
     std::size_t made = 0;      // how many ever were
     std::optional<Clock::time_point> wanted;
     std::string problem;       // why the last attempt has failed
+    bool has_answered_wrongly = false;
   };
 
   struct Attempt {
@@ -141,6 +142,7 @@ class DataConnections {
   void seal(Handshakes::iterator handshake);
   bool shake(Handshakes::iterator handshake, std::string& problem);
   void fail(Handshakes::iterator handshake, const std::string& problem, Clock::time_point now);
+  void refuse(Handshakes::iterator handshake);
   void retry(std::size_t rank, std::size_t index, const std::string& problem, Clock::time_point now);
   void finish(Handshakes::iterator handshake);
   Handshakes::iterator drop(Handshakes::iterator handshake);
