@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { TcpStoreServer } from '@coll/rendezvous';
+import { checksumCost } from './checksum-cost.ts';
 import type { LinkFigures, LinkRank, Protection } from './rank.ts';
 
 // All-reduce between hosts with slow links, which a tool makes on this machine: COLL_NETLAB names it. It knows
@@ -17,7 +18,8 @@ import type { LinkFigures, LinkRank, Protection } from './rank.ts';
 //
 //   COLL_NETLAB=... npm run links -- --hosts 2,4 --rate 1gbit --delay 5ms --bytes 16777216 --streams auto,1,4
 //
-// With --rate none, nothing but the tool limits the links. Encrypted and insecure calls alternate.
+// With --rate none, nothing but the tool limits the links. Encrypted and insecure calls alternate. Without the tool, only
+// the cost of checksums is measured.
 
 const { values } = parseArgs({
   options: {
@@ -33,6 +35,7 @@ const { values } = parseArgs({
 });
 const netlab = process.env['COLL_NETLAB'];
 const hasRate = values.rate !== 'none';
+console.log(checksumCost());
 const missing = whatIsMissing();
 if (missing === undefined) await measure();
 else console.log(`links are not measured: ${missing}`);
