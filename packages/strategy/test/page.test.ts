@@ -120,6 +120,12 @@ describe.each(browsers)('a MirroredStrategy in a page, in %s', (name, { isHere, 
     expect(outcome.message).toContain('nothing.js cannot be loaded in a worker');
   });
 
+  it('warns of a module that does not connect its worker', async () => {
+    call(`failureOf('default', './program.js')`).catch(() => {});
+    const warning = /program\.js has not begun after 15 seconds in a worker: .*@coll\/strategy\/replica-thread/;
+    await expect.poll(() => page.lines(), { timeout: 120_000 }).toContainEqual(expect.stringMatching(warning));
+  });
+
   it('names the two headers that a page needs', async () => {
     await using plain = await PageServer.open(programs, {});
     await openAnew(plain.address);

@@ -1,11 +1,12 @@
 import { CollError } from '@coll/core';
-import { type HostThread, messageOf, type ThreadListener, type ThreadOptions } from '@coll/core/internal';
+import { type HostThread, log, messageOf, type ThreadListener, type ThreadOptions } from '@coll/core/internal';
 import type { Loading } from '../node/module-loading.js';
 import { own, type Ready, start } from './messages.js';
 import { type WebPort, type WebWorker, web } from './web.js';
 
-// A worker that has not begun by then never will.
-const longestStartMillis = 30_000;
+// A worker may have to load its modules over a slow connection. One that has not begun after the last time never will.
+const startWarningMillis = 15_000;
+const longestStartMillis = 120_000;
 
 // The last messages of a worker may arrive after its end has been noticed.
 const lastMessagesMillis = 50;
@@ -18,7 +19,7 @@ export class PageThread implements HostThread {
   readonly #listener: ThreadListener;
   readonly #worker: WebWorker;
   readonly #port: WebPort;
-  readonly #starting: ReturnType<typeof setTimeout>;
+  #starting: ReturnType<typeof setTimeout>;
   #show: () => void = () => {};
   #hasBegun = false;
   #hasEnded = false;
@@ -49,9 +50,7 @@ export class PageThread implements HostThread {
     this.#worker.addEventListener('error', (event) => {
       if (!this.#hasBegun) this.#fail(event.message ?? 'it was not found, or does not parse');
     });
-    const advice = "the module of a replica must import '@coll/strategy/replica-thread', once for all its imports";
-    const late = () => this.#fail(`it has not begun within ${longestStartMillis / 1000} s; ${advice}`);
-    this.#starting = setTimeout(late, longestStartMillis);
+    this.#starting = setTimeout(() => this.#warnOfStart(), startWarningMillis);
   }
 
   postMessage(message: unknown, moved: readonly ArrayBuffer[] = []): void {
@@ -70,6 +69,14 @@ export class PageThread implements HostThread {
     this.#hasBegun = true;
     clearTimeout(this.#starting);
     void web.navigator.locks.request(lock, () => setTimeout(() => this.#end(1), lastMessagesMillis));
+  }
+
+  #warnOfStart(): void {
+    const advice = "the module of a replica must import '@coll/strategy/replica-thread', once for all its imports";
+    const text = (seconds: number) => `has not begun after ${seconds} seconds`;
+    log('warn', `${this.#module} ${text(startWarningMillis / 1000)} in a worker: it still loads, or ${advice}`);
+    const late = () => this.#fail(`it ${text(longestStartMillis / 1000)}; ${advice}`);
+    this.#starting = setTimeout(late, longestStartMillis - startWarningMillis);
   }
 
   #fail(problem: string): void {
