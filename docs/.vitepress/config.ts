@@ -35,6 +35,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         items: pages('start', {
           'jax-js': 'A jax-js script',
           tfjs: 'A TensorFlow.js script',
+          page: 'A model in a page',
           'tensorflow-user': 'Coming from TensorFlow',
           'typed-arrays': 'Typed arrays',
           'plugin-author': 'Write an algorithm',

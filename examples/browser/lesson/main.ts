@@ -1,0 +1,28 @@
+// The program of the page.
+import { MirroredStrategy } from '@coll/strategy';
+import address from './replica.ts?worker&url';
+
+const replicas = document.querySelector<HTMLInputElement>('#replicas') as HTMLInputElement;
+const button = document.querySelector<HTMLButtonElement>('#train') as HTMLButtonElement;
+const progress = document.querySelector('#progress') as HTMLElement;
+
+button.onclick = async () => {
+  button.disabled = true;
+  const devices = Array.from({ length: replicas.valueAsNumber }, (_, index) => `cpu:${index}`);
+  const strategy = new MirroredStrategy({ devices });
+  try {
+    const begun = performance.now();
+    await strategy.run<typeof import('./replica.ts')>(new URL(address, location.href), {
+      onReport: (_, line) => {
+        progress.textContent = String(line);
+      },
+    });
+    const seconds = (performance.now() - begun) / 1000;
+    progress.textContent += `; ${devices.length} replicas took ${seconds.toFixed(1)} seconds`;
+  } catch (error) {
+    progress.textContent = String(error);
+  } finally {
+    await strategy.close();
+    button.disabled = false;
+  }
+};

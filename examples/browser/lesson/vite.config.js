@@ -1,0 +1,17 @@
+// Pages with these headers may share memory between workers.
+const headers = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+
+export default {
+  server: { headers },
+  preview: { headers },
+  worker: {
+    format: 'es',
+    // The strategy calls a function that the module of the replicas exports, which Vite would drop.
+    plugins: () => [
+      { name: 'keep-exports', options: (options) => ({ ...options, preserveEntrySignatures: 'exports-only' }) },
+    ],
+  },
+};

@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { build, createServer, type Plugin, preview } from 'vite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasChromium, launchChromium } from '../../../packages/strategy/test/browsers.ts';
+
+const root = path.resolve(import.meta.dirname, '../lesson');
+const work = mkdtempSync(path.join(tmpdir(), 'coll-lesson-'));
+const patience = { timeout: 240_000 };
+const local = { port: 0, host: '127.0.0.1' };
+
+/** Serves the page while its files are edited, as `npx vite` does. `plugins`: in addition to those of the page. */
+async function serveSources(plugins: readonly Plugin[] = []) {
+  const cacheDir = path.join(work, 'cache');
+  const server = await createServer({ root, logLevel: 'error', cacheDir, server: local, plugins: [...plugins] });
+  await server.listen();
+  return { address: server.resolvedUrls?.local[0] as string, [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** Builds the page and serves what was built, as `npx vite build` and `npx vite preview` do. */
+async function serveBuilt() {
+  const outDir = path.join(work, 'dist');
+  await build({ root, logLevel: 'error', build: { outDir } });
+  const server = await preview({ root, logLevel: 'error', build: { outDir }, preview: local });
+  return { address: server.resolvedUrls?.local[0] as string, [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** Trains as a reader does, and returns what the page says in the end. */
+async function train(page: Page, replicas: number): Promise<string> {
+  await page.getByLabel('Replicas').fill(String(replicas));
+  await page.getByRole('button', { name: 'Train' }).click(patience);
+  const said = () => page.locator('#progress').textContent();
+  await expect.poll(said, patience).toMatch(new RegExp(`${replicas} replicas took|Error`));
+  return (await said()) as string;
+}
+
+/** Adds the line of the lesson that makes one replica throw. */
+function throwing(): Plugin {
+  const lesson = readFileSync(path.resolve(root, '../../../docs/start/page.md'), 'utf8');
+  const [, line = ''] = /add `(.*?)` before/.exec(lesson) ?? [];
+  const before = 'await model.fit(';
+  return {
+    name: 'throwing',
+    transform: (code, id) => (/replica\.ts/.test(id) ? code.replace(before, `${line} ${before}`) : undefined),
+  };
+}
+
+describe.skipIf(!hasChromium)('the lesson of a training in a page, in Chromium', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  it.each([
+    ['served', () => serveSources()],
+    ['built', serveBuilt],
+  ])('trains with one and two replicas, %s by Vite', async (_, serve) => {
+    await using server = await serve();
+    await using page = await browser.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', ({ message }) => errors.push(message));
+    await page.goto(server.address);
+    for (const replicas of [1, 2])
+      expect(await train(page, replicas)).toMatch(/^epoch 10 of 10: loss 0\.\d+, accuracy 0\.[89]/);
+    expect(errors).toEqual([]);
+  });
+
+  it('shows the error of a replica that throws', async () => {
+    await using server = await serveSources([throwing()]);
+    await using page = await browser.newPage();
+    await page.goto(server.address);
+    expect(await train(page, 2)).toBe('Error: replica 1: no memory');
+  });
+});
