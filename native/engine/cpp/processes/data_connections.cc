@@ -262,7 +262,7 @@ void DataConnections::advance(Handshakes::iterator handshake, Clock::time_point 
 void DataConnections::advance_own(Handshakes::iterator handshake, Clock::time_point now) {
   const int socket = handshake->first;
   Handshake& own = handshake->second;
-  const Peer& peer = peers_[own.rank];
+  Peer& peer = peers_[own.rank];
   const Ticket& ticket = peer.tickets[own.index];
   if (!own.has_sent) {
     int error = 0;
@@ -291,7 +291,9 @@ void DataConnections::advance_own(Handshakes::iterator handshake, Clock::time_po
   if (are_equal(own.received.data(), ticket.reply.data(), ticket.reply.size())) return finish(handshake);
   // Another attempt would be in vain: if that was the member, it has made the connection, and accepts
   // no ticket twice. Nobody but who answers at this address, or is on the way, can cause this.
-  refuse(handshake);
+  peer.has_answered_wrongly = true;
+  peer.problem = "the answer is not that of this rank: something has changed it on the way, or another program listens there";
+  drop(handshake);
 }
 
 void DataConnections::seal(Handshakes::iterator found) {
@@ -349,13 +351,6 @@ bool DataConnections::is_open(std::size_t rank, std::size_t index) const {
 
 void DataConnections::fail(Handshakes::iterator handshake, const std::string& problem, Clock::time_point now) {
   retry(handshake->second.rank, handshake->second.index, problem, now);
-  drop(handshake);
-}
-
-void DataConnections::refuse(Handshakes::iterator handshake) {
-  Peer& peer = peers_[handshake->second.rank];
-  peer.has_answered_wrongly = true;
-  peer.problem = "the answer is not that of this rank: something has changed it on the way, or another program listens there";
   drop(handshake);
 }
 

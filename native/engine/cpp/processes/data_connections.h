@@ -142,7 +142,6 @@ class DataConnections {
   void seal(Handshakes::iterator handshake);
   bool shake(Handshakes::iterator handshake, std::string& problem);
   void fail(Handshakes::iterator handshake, const std::string& problem, Clock::time_point now);
-  void refuse(Handshakes::iterator handshake);
   void retry(std::size_t rank, std::size_t index, const std::string& problem, Clock::time_point now);
   void finish(Handshakes::iterator handshake);
   Handshakes::iterator drop(Handshakes::iterator handshake);
