@@ -24,6 +24,7 @@ const lacking: Readonly<Record<string, string>> = {
   "'@coll/mpi'": 'mpirun',
   'new EtcdStore(': 'an etcd server',
   'RedisStore.connect(': 'a Redis server',
+  "'@coll/jax-js/page'": 'the files of a page',
   "'@coll/tfjs/page'": 'the files of a page',
   './join.js': 'a second module',
   'openProcessGroup()': 'coll run',

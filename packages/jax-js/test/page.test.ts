@@ -28,4 +28,14 @@ describe.each(browsers)('jax-js in two workers of %s', (name, { isHere, launch }
       expect(first.losses.at(-1)).toBeLessThan(first.losses[0] as number);
     },
   );
+
+  it('restores after a reload the tree that it has saved', async () => {
+    await using page = await browser.open(server.address);
+    // Both replicas return this text.
+    expect(await page.evaluate("run('saved')")).toEqual(['/trees/checkpoint-000001']);
+    await page.reload();
+    const tree = { w: [1, 2.5, -3], epoch: 4 };
+    expect(await page.evaluate("run('restored')")).toEqual([tree, tree]);
+    expect(await page.errors()).toEqual([]);
+  });
 });

@@ -3,5 +3,5 @@
  * @module
  */
 
-export { restoreCheckpoint } from './restore-checkpoint.js';
-export { type SaveCheckpointOptions, saveCheckpoint } from './save-checkpoint.js';
+export type { SaveCheckpointOptions } from '../checkpoints/save-checkpoint.js';
+export { restoreCheckpoint, saveCheckpoint } from './checkpoints.js';

@@ -35,7 +35,7 @@ export function treeFiles(
 ): Promise<Files> {
   const forms = arrays.map(({ path: name, dtype, shape }) => ({ path: name, dtype, shape }));
   const parts = elements.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
-  return withManifest(disk, new Map([[arraysName, Buffer.concat(parts)]]), format, { arrays: forms, values });
+  return withManifest(disk, new Map([[arraysName, joined(parts)]]), format, { arrays: forms, values });
 }
 
 /**
@@ -56,6 +56,17 @@ export async function readTree(disk: Disk, folder: string): Promise<TreeCheckpoi
       `${disk.path.join(folder, arraysName)} has ${bytes.length} bytes, but its arrays have ${expected}`,
     );
   return { arrays, values, bytes };
+}
+
+/** The bytes of all parts, one after the other. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** The elements of arrays of these forms. */

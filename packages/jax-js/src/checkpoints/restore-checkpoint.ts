@@ -1,46 +1,21 @@
 import type { ReplicaContext } from '@coll/strategy';
 import {
   broadcastBytes,
+  type Disk,
   exchange,
   newestWhole,
   onReplica0,
   requireContext,
   requireFolder,
 } from '@coll/strategy/internal';
-import { nodeDisk } from '@coll/strategy/internal-node';
 import { arrayOf, type Elements } from '../arrays.js';
 import { requireSameTrees } from '../same-trees.js';
 import { elementsFrom, readTree, type TreeCheckpoint, type TreeDescription } from './tree-files.js';
 import { type Parts, partsOf, withParts } from './tree-parts.js';
 
-/**
- * Returns the tree in the newest whole checkpoint of a folder, on all replicas; if there is none, the tree that was
- * given. All replicas call this function before they train, with the tree with which a new training begins. Replica 0
- * reads the files, and sends the contents to all others.
- *
- * The checkpoint must have arrays of the same dtypes and shapes at the same places. Parts without arrays, such as
- * counters or a list of numbers, are taken as saved. A damaged checkpoint is skipped with a warning that names the file.
- * The arrays that were given are consumed.
- * @param folder the folder that was passed to `saveCheckpoint`, or the path of one checkpoint; only replica 0 needs it
- * @param tree nested lists and plain objects of arrays of jax-js and of JSON values
- * @throws ValueError for invalid arguments; RuntimeError, the same on all replicas, if replica 0 cannot read the files, or
- * the newest checkpoint belongs to another tree; InvalidArgumentError if the trees of the replicas differ
- *
- * @example
- * ```ts
- * import { restoreCheckpoint } from '@coll/jax-js/node';
- * import { MirroredStrategy } from '@coll/strategy';
- * import { numpy as np } from '@jax-js/jax';
- *
- * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
- * await strategy.run(async (replica) => {
- *   const start = { params: { w: np.ones([2, 3]) }, epoch: 0 };
- *   const { params, epoch } = await restoreCheckpoint(replica, 'no-such-folder', start);
- *   console.log(params.w.shape, epoch); // [ 2, 3 ] 0
- * });
- * ```
- */
-export async function restoreCheckpoint<Tree extends object>(
+/** `restoreCheckpoint` from a disk. */
+export async function restoreCheckpointFrom<Tree extends object>(
+  disk: Disk,
   context: ReplicaContext,
   folder: string,
   tree: Tree,
@@ -53,7 +28,7 @@ export async function restoreCheckpoint<Tree extends object>(
   if (context.numReplicasInSync > 1) await exchange(requireSameTrees(operation, arrays, context), context);
   let found: TreeCheckpoint | undefined;
   const values = await onReplica0(context, operation, async () => {
-    found = await newestFitting(folder, parts);
+    found = await newestFitting(disk, folder, parts);
     return found?.values.map(({ value }) => value);
   });
   if (!values) return tree;
@@ -65,8 +40,8 @@ export async function restoreCheckpoint<Tree extends object>(
   return result;
 }
 
-async function newestFitting(folder: string, parts: Parts): Promise<TreeCheckpoint | undefined> {
-  const newest = await newestWhole(nodeDisk, folder, readTree);
+async function newestFitting(disk: Disk, folder: string, parts: Parts): Promise<TreeCheckpoint | undefined> {
+  const newest = await newestWhole(disk, folder, readTree);
   const misfit = newest && misfitOf(parts, newest.checkpoint);
   if (misfit) throw new Error(`${newest.folder} does not fit: ${misfit}`);
   return newest?.checkpoint;
