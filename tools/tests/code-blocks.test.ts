@@ -94,7 +94,7 @@ describe('the programs in the documentation', () => {
 });
 
 describe('the code blocks of pages', () => {
-  const languages = ['ts', 'js', 'diff', 'sh', 'python', 'cpp', 'yaml', 'json', 'dockerfile', 'ini', 'text', ''];
+  const languages = 'ts js diff sh python cpp html yaml json dockerfile ini text'.split(' ').concat('');
   const fences = pages.flatMap(fencesOf);
   const placeOf = ({ file, line }: { file: string; line: number }) => `${file}:${line + 1}`;
 

@@ -6,15 +6,15 @@ import * as tf from '@tensorflow/tfjs';
 
 const epochs = 10;
 
-/** Trains a model to tell whether a point is inside a circle. */
-export async function replica(context: ReplicaContext): Promise<void> {
+/** Trains a model to tell whether a point is inside a circle. Returns the seconds that the training took. */
+export async function replica(context: ReplicaContext): Promise<number> {
   await tf.setBackend('cpu');
   const xs = tf.randomUniform<tf.Rank.R2>([1024, 2], -1.5, 1.5, 'float32', 7);
   const ys = xs.square().sum(1, true).less(1).toFloat();
   const model = tf.sequential({
     layers: [
-      tf.layers.dense({ units: 64, activation: 'relu', inputShape: [2] }),
-      tf.layers.dense({ units: 64, activation: 'relu' }),
+      tf.layers.dense({ units: 256, activation: 'relu', inputShape: [2] }),
+      tf.layers.dense({ units: 256, activation: 'relu' }),
       tf.layers.dense({ units: 1, activation: 'sigmoid' }),
     ],
   });
@@ -23,9 +23,11 @@ export async function replica(context: ReplicaContext): Promise<void> {
   const onEpochEnd = (epoch: number, { loss, acc }: tf.Logs = {}) =>
     context.report(`epoch ${epoch + 1} of ${epochs}: loss ${loss?.toFixed(3)}, accuracy ${acc?.toFixed(2)}`);
   const own = shareOf(tf, { xs, ys }, context);
+  const begun = performance.now();
   await model.fit(own.xs, own.ys, {
     epochs,
-    batchSize: 256 / context.numReplicasInSync,
+    batchSize: 512 / context.numReplicasInSync,
     callbacks: distributedCallbacks(tf, [], context, { onReplica0: { onEpochEnd } }),
   });
+  return (performance.now() - begun) / 1000;
 }
