@@ -59,15 +59,15 @@ describe.skipIf(!hasChromium)('the lesson of a training in a page, in Chromium',
   });
 
   it.each([
-    ['served', () => serveSources()],
-    ['built', serveBuilt],
-  ])('trains with one and two replicas, %s by Vite', async (_, serve) => {
+    ['served', 'two', [2], () => serveSources()],
+    ['built', 'one and two', [1, 2], serveBuilt],
+  ] as const)('%s by Vite, trains with %s replicas', async (_, __, numbers, serve) => {
     await using server = await serve();
     await using page = await browser.newPage();
     const errors: string[] = [];
     page.on('pageerror', ({ message }) => errors.push(message));
     await page.goto(server.address);
-    for (const replicas of [1, 2])
+    for (const replicas of numbers)
       expect(await train(page, replicas)).toMatch(/^epoch 10 of 10: loss 0\.\d+, accuracy 0\.[89]/);
     expect(errors).toEqual([]);
   });
