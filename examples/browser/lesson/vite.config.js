@@ -5,6 +5,8 @@ const headers = {
 };
 
 export default {
+  // Otherwise Vite finds the packages of the replicas when they start, and loads the page again.
+  optimizeDeps: { entries: ['index.html', 'replica.ts'] },
   server: { headers },
   preview: { headers },
   worker: {
