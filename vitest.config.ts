@@ -58,6 +58,8 @@ const projects: TestProjectInlineConfiguration['test'][] = [];
 /** The projects whose tests import single sources of packages. All others import the packages as a program does. */
 const testSources: ReadonlySet<unknown> = new Set(['unit', 'alone']);
 const setupFiles = 'tools/tests/need-build.ts';
+/** `npm run pack` writes the built packages, which other tests read, so its test runs after them. */
+const packing = 'tools/package-shape/pack.test.ts';
 if (runs('core')) {
   // Test files share threads and modules: what they change globally they put back.
   projects.push({ name: 'unit', include: unit, exclude: alone, pool: 'threads', isolate: false });
@@ -70,7 +72,11 @@ if (runs('core') || runs('rest'))
     exclude: [...unit, ...built, ...doubles, ...mpi, ...(mode === 'core' ? rest : [])],
   });
 if (runs('rest')) {
-  projects.push({ name: 'built', include: built, globalSetup: 'tools/tests/build-packages.ts', setupFiles });
+  projects.push({
+    ...{ name: 'built', include: built, exclude: [packing] },
+    ...{ globalSetup: 'tools/tests/build-packages.ts', setupFiles },
+  });
+  projects.push({ name: 'packing', include: [packing], sequence: { groupOrder: 1 } });
   projects.push({ name: 'doubles', include: doubles, globalSetup: 'tools/tests/build-doubles.ts', setupFiles });
 }
 
