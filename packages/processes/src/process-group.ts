@@ -225,7 +225,11 @@ export class NativeProcessGroup {
     });
     const leave = (millis: number) => this.#isStopped || this.#binding.leave(this.#handle, millis);
     leave(delayMillis > 0 ? mostDelayMillis : 0);
-    if (delayMillis > 0) void after.then(() => setTimeout(() => leave(0), delayMillis).unref());
+    const leaveSoon = () => {
+      setTimeout(() => leave(0), delayMillis).unref();
+    };
+    // Whoever has made `after` handles its error.
+    if (delayMillis > 0) void after.then(leaveSoon, leaveSoon);
     await parted;
     this.#stop();
     this.#queue.close();

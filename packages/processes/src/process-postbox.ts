@@ -302,8 +302,8 @@ function mostBytesOf({ socket, checksums }: Out): number {
 
 /**
  * Ends this side of a connection once all posts are written, and waits until the other side has read
- * everything and ended, too, for at most `millis`. What arrives meanwhile is dropped: a connection that is closed with unread
- * data is reset, and what this side has sent is lost.
+ * everything and ended, too, for at most `millis`. What arrives meanwhile is dropped: a connection that
+ * is closed with unread data is reset, and what this side has sent is lost.
  */
 function untilRead({ socket, writing }: Peer, millis: number): Promise<void> {
   if (!socket || socket.destroyed) return Promise.resolve();
