@@ -197,7 +197,7 @@ export class WorkerCollectives implements WorkerGroup {
    * undefined if it has left, and if it has done neither within 30 seconds.
    */
   async departure(): Promise<Error | undefined> {
-    // No worker can join this collective.
+    // The worker that ends never joins this collective. How the group ends meanwhile is its failure.
     const options = { timeoutSeconds: longestDepartureSeconds };
     await this.allReduceFor('worker end', 'MAX', tensor(0), options).catch(() => {});
     const failure = this.failure() as Partial<CollError> | undefined;
