@@ -3,6 +3,7 @@
 export { requireFolder, requireKeep } from './checkpoints/checkpoint-arguments.js';
 export {
   type FileEntries,
+  joined,
   manifestName,
   NotWhole,
   newestWhole,

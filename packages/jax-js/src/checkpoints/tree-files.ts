@@ -2,6 +2,7 @@ import {
   type Disk,
   type FileEntries,
   type Files,
+  joined,
   manifestName,
   NotWhole,
   readEntries,
@@ -56,17 +57,6 @@ export async function readTree(disk: Disk, folder: string): Promise<TreeCheckpoi
       `${disk.path.join(folder, arraysName)} has ${bytes.length} bytes, but its arrays have ${expected}`,
     );
   return { arrays, values, bytes };
-}
-
-/** The bytes of all parts, one after the other. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** The elements of arrays of these forms. */

@@ -100,6 +100,17 @@ async function bytesIn(disk: ReadableDisk, file: string, expected?: number): Pro
   return bytes;
 }
 
+/** The bytes of all parts, one after the other. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
 /**
  * The newest whole checkpoint in a folder, or the folder itself if it is a checkpoint. Logs a warning about damaged ones.
  * @param read throws NotWhole for a damaged checkpoint

@@ -1,3 +1,4 @@
+import { joined } from '@coll/strategy/internal';
 import type { TfLayersModel, TfModelArtifacts, TfWeightSpec } from '../tensorflow.js';
 
 /** The files of a model by name. */
@@ -38,17 +39,6 @@ export function filesOfArtifacts({ weightSpecs = [], weightData, ...others }: Tf
 /** The descriptions of the weights in `model.json`. */
 export function weightSpecsIn(bytes: Uint8Array): unknown {
   return groupsIn(parsed(bytes)).flatMap(({ weights }) => weights);
-}
-
-/** The bytes of all parts, one after the other. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** The contents of `model.json`, which may be anything. */

@@ -3,10 +3,10 @@ import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RuntimeError, ValueError } from '@coll/core';
 import { messageOf, quote } from '@coll/core/internal';
-import { manifestName, requireFolder } from '@coll/strategy/internal';
+import { joined, manifestName, requireFolder } from '@coll/strategy/internal';
 import { flushFolder, nodeDisk, writeFlushed } from '@coll/strategy/internal-node';
 import { readCheckpoint } from '../checkpoints/checkpoint-format.js';
-import { filesOfArtifacts, groupsIn, joined, modelFiles, parsed } from '../checkpoints/model-files.js';
+import { filesOfArtifacts, groupsIn, modelFiles, parsed } from '../checkpoints/model-files.js';
 import { newestCheckpoint } from '../checkpoints/restore-checkpoint.js';
 import type { TfIOHandler, TfModelArtifacts, TfSaveResult } from '../tensorflow.js';
 
