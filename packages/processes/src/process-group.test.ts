@@ -297,9 +297,12 @@ describe('the error of a lost member', () => {
 });
 
 describe('leaving a group', () => {
-  it('waits until all connections have closed', async () => {
+  it.each([
+    ['fulfilled', () => Promise.resolve()],
+    ['rejected', () => Promise.reject(new Error('a message was lost'))],
+  ])('waits until all connections have closed, after a promise that is %s', async (_, after) => {
     let isOver = false;
-    const closing = group.close(100).then(() => {
+    const closing = group.close(100, after()).then(() => {
       isOver = true;
     });
     expect(group.isClosed).toBe(true);
