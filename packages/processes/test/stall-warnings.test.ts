@@ -12,7 +12,8 @@ beforeEach(() => {
   setLogSink((level, message) => {
     if (level === 'warn') lines.push(`warn: ${message}`);
   });
-  vi.stubEnv('COLL_STALL_SECONDS', '0.3');
+  // Longer than a busy machine takes to tell each member what the others have called.
+  vi.stubEnv('COLL_STALL_SECONDS', '1');
   vi.stubEnv('COLL_STALL_FILE', '');
 });
 afterEach(() => {
@@ -55,6 +56,8 @@ it('the lowest waiting member logs a stalled collective, again when the time has
 it('the lower one of two members that both send first logs the stall', async () => {
   const members = await open(2);
   const [first, second] = members as [OpenedProcessGroup, OpenedProcessGroup];
+  // Connects them.
+  await Promise.all([first.send(1, one()), second.receive(0, one())]);
   const sends = [first.send(1, one()), second.send(0, one())];
   await logged(/^warn: stalled: rank 0 in send to rank 1 for \d+ seconds?, rank 1 has not arrived$/, 2);
   await Promise.all([first.receive(1, one()), second.receive(0, one()), ...sends]);

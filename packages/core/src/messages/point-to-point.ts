@@ -26,8 +26,8 @@ interface Waiter {
    * Number of elements of `value` when the call was made; its memory may have been detached since.
    */
   readonly length: number;
-  /** When the call began, as a time of `performance.now()`. */
-  readonly since: number;
+  /** Since when the call has waited for its peer alone, as a time of `performance.now()`. */
+  since: number;
   /** Whether the elements of `value` have been posted. */
   isPosted?: boolean;
   /** Whether the peer had left at the previous look. */
@@ -361,12 +361,15 @@ export class PointToPoint {
 
   /** The first call whose wait is reported. */
   #waiting(): WaitingCall | undefined {
-    for (const { id, since } of this.#sends.values()) {
+    for (const send of this.#sends.values()) {
+      const { id, since } = send;
       const { to: peer } = id;
       // Of two ranks that both send first, the lower one reports it.
       const isReported =
         this.#stalls?.repeats && peer < this.#rank && isAhead(this.#offered[peer], this.#received[peer]);
       if (!isReported) return { key: keyOf(id), since, describe: () => ({ operation: 'send', peer, missing: [peer] }) };
+      // Once this rank receives, it waits for the other one anew.
+      send.since = performance.now();
     }
     for (const { id, since } of this.#receives.values()) {
       const { from: peer } = id;
