@@ -47,11 +47,11 @@ it('opening the group fails at once if workers of a newer generation have joined
 });
 
 it('opening the group reports the expected address of worker 0 at the timeout', async () => {
-  const config = { ...configAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
+  const config = { ...configAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 1 };
   const store = 'worker 0 at 127.0.0.1:1 could not be reached: connect ECONNREFUSED 127.0.0.1:1';
   await expect(openWorkerGroup(config)).rejects.toMatchObject({
     ...{ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'start' },
-    message: `worker 1 of 2 waited 0.3 seconds for the others to start: ${store}`,
+    message: `worker 1 of 2 waited 1 seconds for the others to start: ${store}`,
     cause: { code: 'ERR_COLL_DEADLINE', rank: 0, operation: 'start', message: store },
   });
 });
@@ -119,7 +119,8 @@ it('opening the group logs missing workers after 30 seconds, and then every minu
   const opening = openWorkerGroup(configAt(address, 4), over.signal);
   await cardOf(store, 1);
   await subStore(store, 'main').set(`job/${job.job}/generation/${generation}/peers/2`, new Uint8Array());
-  await cardOf(store, 2);
+  // The member that opens the group hears of it over a connection of its own, but in the same event loop.
+  for (let turn = 0; turn < 20; turn++) await cardOf(store, 2);
   vi.advanceTimersByTime(29_999);
   expect(lines).not.toHaveBeenCalled();
   vi.advanceTimersByTime(1);
@@ -172,9 +173,11 @@ it('only worker 0 runs the store, at its own address', async () => {
 });
 
 it('each step of opening the group waits at most for the remaining startup time', async () => {
-  const now = performance.now.bind(performance);
   // Simulates that 9.8 seconds have passed before the first step.
-  vi.spyOn(performance, 'now').mockImplementationOnce(() => now() - 9800);
+  const begin = performance.now();
+  vi.spyOn(performance, 'now')
+    .mockReturnValueOnce(begin)
+    .mockReturnValueOnce(begin + 9800);
   const opening = openWorkerGroup({ ...configAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 10 });
   await expect(opening).rejects.toMatchObject({
     message: expect.stringMatching(/^worker 1 of 2 waited 10 seconds for the others to start: /),
