@@ -40,6 +40,20 @@ const both = [
 console.log(both.join(' '), CollError === other.CollError);
 `;
 
+// Prints the classes of errors beside the names of their instances.
+const namesOfErrors = `
+import * as core from '@coll/core';
+
+for (const [exported, Class] of Object.entries(core)) {
+  if (Class !== core.CollError && !(Class?.prototype instanceof core.CollError)) continue;
+  console.log(exported, new Class('ERR_COLL_VALUE', 'text').name);
+}
+class OwnError extends core.ValueError {
+  static name = 'OwnError';
+}
+console.log('OwnError', new OwnError('ERR_COLL_VALUE', 'text').name);
+`;
+
 describe('bundles of the published packages', () => {
   let project: UserProject;
   beforeAll(() => {
@@ -89,6 +103,15 @@ describe('bundles of the published packages', () => {
 
   it.each(platforms)('for %s contain nothing of a package that is not used', async (platform) => {
     expect(await bundled("import '@coll/core'; import '@coll/ring';", platform)).toMatchObject({ code: '', files: [] });
+  });
+
+  it.each(platforms)('for %s keep the names of errors, although they are minified', async (platform) => {
+    project.write(`names-${platform}.mjs`, (await bundled(namesOfErrors, platform)).code);
+    const rows = project.run(`names-${platform}.mjs`).trim().split('\n');
+    const names = rows.map((row) => row.split(' '));
+    const builtIn = { WrongTypeError: 'TypeError', OutOfRangeError: 'RangeError' } as Record<string, string>;
+    expect(names).toEqual(names.map(([exported = '']) => [exported, builtIn[exported] ?? exported]));
+    expect(names).toContainEqual(['ValueError', 'ValueError']);
   });
 
   it.each(platforms)('for %s register the plug-ins that a program registers', async (platform) => {

@@ -73,6 +73,12 @@ export function brandErrors(parent: { readonly prototype: Error }): void {
  * ```
  */
 export class CollError extends Error {
+  /**
+   * Stated in each class, because minifiers rename classes, and errors print the name of their class.
+   *
+   * @internal
+   */
+  static override readonly name: string = 'CollError';
   readonly code: ErrorCode;
   readonly rank?: number;
   /**
@@ -119,7 +125,10 @@ export class CollError extends Error {
  * }
  * ```
  */
-export class ValueError extends CollError {}
+export class ValueError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'ValueError';
+}
 
 /**
  * A call that is not possible now or here: in the wrong context or scope, on something closed or
@@ -137,7 +146,10 @@ export class ValueError extends CollError {}
  * });
  * ```
  */
-export class RuntimeError extends CollError {}
+export class RuntimeError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'RuntimeError';
+}
 
 /**
  * A broken internal consistency rule, such as a duplicate device.
@@ -153,7 +165,10 @@ export class RuntimeError extends CollError {}
  * }
  * ```
  */
-export class AssertionError extends CollError {}
+export class AssertionError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'AssertionError';
+}
 
 /**
  * A call of an abstract method, or an operation that sparse values do not support.
@@ -169,7 +184,10 @@ export class AssertionError extends CollError {}
  * }
  * ```
  */
-export class NotImplementedError extends CollError {}
+export class NotImplementedError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'NotImplementedError';
+}
 
 /**
  * A key that is missing, or that occurs more than once.
@@ -189,7 +207,10 @@ export class NotImplementedError extends CollError {}
  * }
  * ```
  */
-export class KeyError extends CollError {}
+export class KeyError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'KeyError';
+}
 
 /**
  * A collective did not complete in time.
@@ -205,7 +226,10 @@ export class KeyError extends CollError {}
  * });
  * ```
  */
-export class DeadlineExceededError extends CollError {}
+export class DeadlineExceededError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'DeadlineExceededError';
+}
 
 /**
  * The members of one collective disagree about shape or length.
@@ -221,7 +245,10 @@ export class DeadlineExceededError extends CollError {}
  * }
  * ```
  */
-export class InvalidArgumentError extends CollError {}
+export class InvalidArgumentError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'InvalidArgumentError';
+}
 
 /**
  * The members of one collective disagree about kind, dtype or operation.
@@ -240,7 +267,10 @@ export class InvalidArgumentError extends CollError {}
  * console.log(outcome.status === 'rejected' && outcome.reason instanceof InternalError); // true
  * ```
  */
-export class InternalError extends CollError {}
+export class InternalError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'InternalError';
+}
 
 /**
  * Another rank failed, exited or cannot be reached, or a store cannot be reached.
@@ -254,7 +284,10 @@ export class InternalError extends CollError {}
  * console.log(canRestart(new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended'))); // true
  * ```
  */
-export class UnavailableError extends CollError {}
+export class UnavailableError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'UnavailableError';
+}
 
 /**
  * The caller's `AbortSignal` aborted the operation; `cause` is the signal's reason.
@@ -271,6 +304,9 @@ export class UnavailableError extends CollError {}
  * });
  * ```
  */
-export class AbortedError extends CollError {}
+export class AbortedError extends CollError {
+  /** @internal */
+  static override readonly name: string = 'AbortedError';
+}
 
 brandErrors(CollError);
