@@ -44,7 +44,7 @@ export function longestTask(trace: Buffer): { readonly wall: number; readonly cp
 
 /** The page of the example in a browser, as a person uses it. */
 export class TrainingPage {
-  /** What the page has logged as errors. */
+  /** The errors and the warnings of coll that the page has logged. */
   readonly errors: string[] = [];
   readonly page: Page;
 
@@ -52,7 +52,7 @@ export class TrainingPage {
     this.page = page;
     page.on('pageerror', (error) => this.errors.push(error.message));
     page.on('console', (message) => {
-      if (message.type() === 'error') this.errors.push(message.text());
+      if (message.type() === 'error' || message.text().startsWith('coll warn ')) this.errors.push(message.text());
     });
   }
 

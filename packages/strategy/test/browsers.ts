@@ -9,7 +9,7 @@ export interface TestPage extends AsyncDisposable {
   reload(): Promise<unknown>;
   /** What the page has logged. */
   lines(): Promise<readonly string[]>;
-  /** The errors that nothing has caught, and those that the page has logged. */
+  /** The errors that nothing has caught, and the errors and the warnings of coll that the page has logged. */
   errors(): Promise<readonly string[]>;
 }
 
@@ -50,7 +50,7 @@ const testChromium = (browser: Browser): TestBrowser => ({
     page.on('pageerror', (error) => errors.push(error.message));
     page.on('console', (message) => {
       lines.push(message.text());
-      if (message.type() === 'error') errors.push(message.text());
+      if (message.type() === 'error' || message.text().startsWith('coll warn ')) errors.push(message.text());
     });
     await page.goto(address);
     return {

@@ -24,7 +24,7 @@ for (const name of ['log', 'info', 'warn', 'error']) {
   const log = console[name];
   console[name] = (...values) => {
     logged.lines.push(values.join(' '));
-    if (name === 'error') logged.errors.push(values.join(' '));
+    if (name === 'error' || String(values[0]).startsWith('coll warn ')) logged.errors.push(values.join(' '));
     log.call(console, ...values);
   };
 }

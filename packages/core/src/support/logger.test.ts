@@ -105,11 +105,20 @@ describe('the console sink', () => {
     ]);
   });
 
-  it('works in environments without the global process', () => {
-    vi.stubGlobal('process', undefined);
-    log('warn', 'c');
+  it.each([
+    ['without the global process', undefined, ['warn']],
+    ['with a process that only has variables', { env: { COLL_LOG: 'debug' } }, ['debug', 'info', 'warn']],
+  ] as const)('writes by the method of the console for the level in a page %s', (_, process, wanted) => {
+    const lines: string[] = [];
+    const methods = (['debug', 'info', 'warn'] as const).map((level) =>
+      vi.spyOn(console, level).mockImplementation((line) => lines.push(`${level}: ${String(line).split(' ')[1]}`)),
+    );
+    vi.stubGlobal('process', process);
+    for (const level of ['debug', 'info', 'warn'] as const) log(level, 'text');
     vi.unstubAllGlobals();
-    expect(printed()).toEqual(['warn c']);
+    for (const method of methods) method.mockRestore();
+    expect(lines).toEqual(wanted.map((level) => `${level}: ${level}`));
+    expect(written).not.toHaveBeenCalled();
   });
 
   it.each([

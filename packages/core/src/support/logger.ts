@@ -1,5 +1,6 @@
 import { environment } from './environment.js';
 import { hasRankPrefix, logOrigin } from './log-origin.js';
+import { operatingSystem } from './operating-system.js';
 import { quote } from './quote.js';
 import { requireFunction } from './requirements.js';
 
@@ -69,7 +70,9 @@ function print(level: LogLevel, message: string, fields: LogFields): void {
   if (format !== 'text' && format !== 'json')
     reportUnknown(`COLL_LOG_FORMAT must be text or json, got ${quote(format)}; printing text`);
   const line = format === 'json' ? JSON.stringify({ level, message, ...fields }) : textLine(level, message, fields);
-  console.error(line);
+  // A page shows lines by the level of the method. Elsewhere, console.info and console.debug print to standard output.
+  if (operatingSystem()) console.error(line);
+  else console[level](line);
 }
 
 function textLine(level: LogLevel, message: string, { time, rank, worker, host }: LogFields): string {
@@ -105,9 +108,11 @@ const timesLogged = new Map<string, number>();
 let printsRepetitions = false;
 
 /**
- * Redirects log lines to `next`; without an argument, restores the default, the console's standard
- * error. Also resets the counters of `logFirst`.
- * @param next called with the level, the text and the fields of each line. Default: the console
+ * Redirects log lines to `next`; without an argument, restores the default: standard error, and in
+ * pages the method of the console for the level, such as `console.warn`. Also resets the counters of
+ * `logFirst`.
+ * @param next called with the level, the text and the fields of each line. Default: standard error or the console of
+ * the page
  * @throws ValueError unless `next` is a function
  *
  * @example
@@ -128,8 +133,8 @@ export function setLogSink(next: LogSink = consoleSink): void {
 }
 
 /**
- * Passes a line to the sink. The default sink prints warnings to standard error, and other levels
- * if `COLL_LOG` enables them. `subject`: what the line is about, for its fields.
+ * Passes a line to the sink. The default sink prints warnings, and other levels if `COLL_LOG`
+ * enables them: to standard error, in pages by `console.warn`, `console.info` and `console.debug`. `subject`: what the line is about, for its fields.
  */
 export function log(level: LogLevel, message: string, subject?: LogSubject): void {
   sink(level, message, fieldsOf(subject));
