@@ -67,6 +67,8 @@ export class GroupEnder {
    */
   async end(pid: number, graceSeconds: number, atOnce?: AbortSignal): Promise<void> {
     endGroup(pid, 'SIGTERM');
+    // Groups that are ended together all get the signal before the first search, which may take long.
+    await Promise.resolve();
     if (await this.#isGone(pid, graceSeconds, atOnce)) return;
     endGroup(pid, 'SIGKILL');
     await this.#isGone(pid, clearSeconds);
