@@ -99,7 +99,9 @@ export class CallbackRun {
     Object.assign(this.#present, {
       logs: undefined,
       wantsStop: false,
+      wasAsked: false,
       stops: false,
+      wereAsked: false,
       epoch: undefined,
       sharesSettings: true,
     });
@@ -113,8 +115,8 @@ export class CallbackRun {
   }
 
   async onTrainEnd(logs: TfLogs): Promise<void> {
-    Object.assign(this.#present, { logs: undefined, wantsStop: false, sharesSettings: false });
-    if (this.#settings.stopOnSigterm) endRequestsOf(this.#context).refuse();
+    Object.assign(this.#present, { logs: undefined, wantsStop: false, wasAsked: false, sharesSettings: false });
+    if (this.#settings.stopOnSigterm) this.#refuseRequests();
     for (const callback of this.#settings.callbacks) await callback.onTrainEnd?.(await readLogs(logs));
     // `fit` sets parameters before each training.
     this.#isFit = false;
@@ -167,6 +169,13 @@ export class CallbackRun {
     this.#endIfAllStop();
   }
 
+  #refuseRequests(): void {
+    const requests = endRequestsOf(this.#context);
+    // Processes of one job get SIGTERM at different times, those of several hosts seconds apart.
+    if (this.#present.wereAsked) requests.expect();
+    requests.refuse();
+  }
+
   get #isAlone(): boolean {
     return this.#context.numReplicasInSync === 1;
   }
@@ -188,7 +197,10 @@ export class CallbackRun {
   #noteWish(): void {
     const { maxSeconds, stopOnSigterm } = this.#settings;
     if (performance.now() - this.#beginning > 1000 * maxSeconds) this.stopTraining = true;
-    if (stopOnSigterm && endRequestsOf(this.#context).isPending) this.stopTraining = true;
+    if (stopOnSigterm && endRequestsOf(this.#context).isPending) {
+      this.#present.wasAsked = true;
+      this.stopTraining = true;
+    }
     if (this.#present.stops) return;
     for (const model of [this.#model, this.#given]) {
       if (!model || !isStopped(model)) continue;
@@ -219,10 +231,12 @@ export class CallbackRun {
   /** Shares what callbacks of any replica decided at the end of an epoch. */
   *#agree(): Exchange<void> {
     const hash = this.#optimizer?.hash ?? 0;
-    const extremes = Float64Array.of(this.#present.wantsStop ? 1 : 0, hash, -hash);
+    const { wantsStop: wants, wasAsked } = this.#present;
+    const extremes = Float64Array.of(wants ? 1 : 0, wasAsked ? 1 : 0, hash, -hash);
     yield { op: 'max', values: [extremes], into: [extremes] };
-    const [wantsStop, most, leastNegated] = extremes as unknown as [number, number, number];
+    const [wantsStop, areAsked, most, leastNegated] = extremes as unknown as [number, number, number, number];
     if (wantsStop !== 0) this.#present.stops = true;
+    if (areAsked !== 0) this.#present.wereAsked = true;
     // Settings that still differ are an error of the next step.
     if (most !== -leastNegated && this.#optimizer) yield* shareSettings(this.#optimizer, this.#context, true);
   }

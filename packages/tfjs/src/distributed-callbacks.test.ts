@@ -102,6 +102,15 @@ describe('distributedCallbacks', () => {
     }
   });
 
+  it('expects SIGTERM after the training if the process of another replica got it, and not if a program ends it', () => {
+    for (const results of [first, second]) {
+      const { 'request in a batch': inBatch, 'request in an epoch': inEpoch, 'stop with requests': stop } = results;
+      expect(inBatch).toEqual({ steps: first['stop in a batch'].steps, calls: ['accept', 'expect', 'refuse'] });
+      expect(inEpoch).toEqual({ steps: first['stop in an epoch'].steps, calls: ['accept', 'expect', 'refuse'] });
+      expect(stop).toEqual({ steps: first['stop in a batch'].steps, calls: ['accept', 'refuse'] });
+    }
+  });
+
   it.each(['adam', 'sgd'] as const)(
     'changes the learning rate of %s on all replicas if one changes it',
     (optimizer) => {

@@ -21,8 +21,12 @@ export interface PresentStep {
   logs: BatchLogs | undefined;
   /** Whether this replica wants to end the training. Travels with the gradients of each step. */
   wantsStop: boolean;
+  /** Whether the process of this replica was asked to end (SIGTERM), which is why it wants to end the training. */
+  wasAsked: boolean;
   /** Whether any replica wants to end the training, as of the latest step that all have made. */
   stops: boolean;
+  /** Whether the process of any replica was asked to end, as of that step. */
+  wereAsked: boolean;
   /** What is known of the latest epoch that has ended; undefined before. */
   epoch: EndedEpoch | undefined;
   /** Whether all replicas take over settings of the optimizer that one of them has changed. */
@@ -39,7 +43,9 @@ export function presentStepOf(context: ReplicaInfo): PresentStep {
   const known = presentSteps.get(context) ?? {
     logs: undefined,
     wantsStop: false,
+    wasAsked: false,
     stops: false,
+    wereAsked: false,
     epoch: undefined,
     sharesSettings: false,
     pendingSteps: 0,

@@ -45,6 +45,9 @@ const places = {
   stop: 2 + equalWidth(listBits) + 2 * equalWidth(hashBits),
 } as const;
 
+/** Between the largest mean of `stop` without a request to end a process, 1, and the least with one, 2. */
+const leastOfRequest = 1.5;
+
 /** How many numbers the guard adds to each step. */
 export const guardWidth = places.stop + 1;
 
@@ -103,7 +106,7 @@ export class StepGuard {
     numbers[at + places.nonFinite] = index < 0 ? 0 : 1;
     writeEqual(numbers, at + places.list, list.number, listBits);
     writeEqual(numbers, at + places.settings, this.#optimizer?.settings.hash ?? 0, hashBits);
-    numbers[at + places.stop] = this.#present.wantsStop ? 1 : 0;
+    numbers[at + places.stop] = this.#stop;
     if (!this.#prints) return;
     numbers[at + places.hasFingerprint] = 1;
     writeEqual(numbers, at + places.fingerprint, combined(this.#prints.map(({ sum }) => sum)), hashBits);
@@ -118,11 +121,20 @@ export class StepGuard {
     if (!wereEqual(means, at + places.list, listBits, replicas)) yield* this.#throwMixed();
     if (!wereEqual(means, at + places.settings, hashBits, replicas)) yield* this.#resolveSettings();
     else this.#optimizer?.settings.noteAgreed();
-    if ((means[at + places.stop] as number) > 0) this.#present.stops = true;
+    const stop = means[at + places.stop] as number;
+    if (stop > 0) this.#present.stops = true;
+    if (stop > leastOfRequest) this.#present.wereAsked = true;
     // If the variables of some replicas are not in the CPU's memory, there is nothing to compare.
     const haveAll = (means[at + places.hasFingerprint] as number) > 1 - 1 / (2 * replicas);
     if (haveAll && !wereEqual(means, at + places.fingerprint, hashBits, replicas)) yield* this.#tellVariables();
     if ((means[at + places.nonFinite] as number) > 0 && !this.#hasNamed) yield* this.#tellNonFinite();
+  }
+
+  /** Whether this replica wants to end the training. The mean also says whether any process was asked to end. */
+  get #stop(): number {
+    const { wantsStop, wasAsked } = this.#present;
+    if (wasAsked) return 2 * this.#info.numReplicasInSync;
+    return wantsStop ? 1 : 0;
   }
 
   #printsOf({ variables, steps }: AgreedList): readonly Print[] | undefined {

@@ -6,7 +6,12 @@ export interface EndRequests {
   readonly isPending: boolean;
   /** From now on, the first request does not end the process. */
   accept(): void;
-  /** From now on, requests end the process. */
+  /**
+   * Records that another process of the training was asked to end. The request to this process may arrive after
+   * `refuse`, and then does not end the process either.
+   */
+  expect(): void;
+  /** From now on, requests end the process, except for an expected one. */
   refuse(): void;
 }
 
@@ -23,7 +28,7 @@ export function endRequestsOf(replica: object): EndRequests {
   return known.get(replica) ?? ofProcess;
 }
 
-const places = { isPending: 0, isAccepted: 1 } as const;
+const places = { isPending: 0, isAccepted: 1, isExpected: 2 } as const;
 
 interface Signals {
   once(signal: 'SIGTERM', listener: () => void): unknown;
@@ -33,10 +38,11 @@ interface Signals {
 /** The SIGTERM of a process. A page in a browser gets none. */
 export class ProcessEndRequests implements EndRequests {
   readonly #state: Int32Array;
-  #isAccepted = false;
+  #isListening = false;
+  #isRefusing = false;
 
-  /** @param state two numbers, 0 at first, which other threads may read by `ThreadEndRequests` */
-  constructor(state: Int32Array = new Int32Array(2)) {
+  /** @param state three numbers, 0 at first, which other threads may use by `ThreadEndRequests` */
+  constructor(state: Int32Array = new Int32Array(3)) {
     this.#state = state;
   }
 
@@ -45,22 +51,34 @@ export class ProcessEndRequests implements EndRequests {
   }
 
   accept(): void {
-    if (this.#isAccepted) return;
-    this.#isAccepted = true;
+    this.#isRefusing = false;
+    if (this.#isListening) return;
+    this.#isListening = true;
     process()?.once('SIGTERM', this.#note);
     Atomics.store(this.#state, places.isAccepted, 1);
     Atomics.notify(this.#state, places.isAccepted);
   }
 
+  expect(): void {
+    Atomics.store(this.#state, places.isExpected, 1);
+  }
+
   refuse(): void {
-    this.#isAccepted = false;
+    this.#isRefusing = true;
+    const isExpected = Atomics.load(this.#state, places.isExpected) !== 0;
+    if (isExpected && !this.isPending) return;
+    this.#isListening = false;
     process()?.off('SIGTERM', this.#note);
     Atomics.store(this.#state, places.isAccepted, 0);
   }
 
   readonly #note = () => {
     Atomics.store(this.#state, places.isPending, 1);
-    log('warn', 'SIGTERM: the training ends after its next step; a second SIGTERM ends the process');
+    const effect = this.#isRefusing
+      ? 'the training has already ended, because another process of it got SIGTERM'
+      : 'the training ends after its next step';
+    log('warn', `SIGTERM: ${effect}; a second SIGTERM ends the process`);
+    if (this.#isRefusing) this.refuse();
   };
 }
 
@@ -90,6 +108,10 @@ export class ThreadEndRequests implements EndRequests {
     const seconds = this.#waitMillis / 1000;
     const message = `the main thread has not answered for ${seconds} s, so SIGTERM may end the process instead of the training`;
     log('warn', `${message}; do not block the main thread while replicas train in threads`);
+  }
+
+  expect(): void {
+    Atomics.store(this.#state, places.isExpected, 1);
   }
 
   /** The main thread refuses requests at the end of the run. */

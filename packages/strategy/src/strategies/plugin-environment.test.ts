@@ -47,7 +47,7 @@ it('a plug-in module creates ops and a strategy with its options, and closes bot
   const options = { numPacks: 3 };
   const devices = ['/job:localhost/replica:0/task:0/device:CPU:0'];
   const setup = { plugin: { name: 'own', module, options } };
-  const endRequests = new Int32Array(new SharedArrayBuffer(8));
+  const endRequests = new Int32Array(new SharedArrayBuffer(12));
   const start = { replica: 0, firstReplica: 0, devices, group: createThreadGroup({ size: 1 }), setup, endRequests };
   const environment = await openPluginEnvironment(start, setup);
   expect(environment.ops).toMatchObject({ options, world: { devices } });

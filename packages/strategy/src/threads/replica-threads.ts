@@ -68,7 +68,7 @@ export class ReplicaThreads implements ReplicaListener {
     openRecord();
     this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
-    const endRequests = new Int32Array(new SharedArrayBuffer(8));
+    const endRequests = new Int32Array(new SharedArrayBuffer(12));
     this.#endRequests = new ProcessEndRequests(endRequests);
     try {
       for (let replica = 0; replica < size; replica++) {

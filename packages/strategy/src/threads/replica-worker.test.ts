@@ -34,7 +34,7 @@ function workerOf(replica: string, { setup, firstReplica = 0, ...more }: Partial
     devices: ['cpu:0'],
     group: createThreadGroup({ size: 1 }),
     setup: setup ?? { plugin: { name, module, options: undefined } },
-    endRequests: new Int32Array(new SharedArrayBuffer(8)),
+    endRequests: new Int32Array(new SharedArrayBuffer(12)),
   };
   const run: RunMessage = {
     type: 'run',

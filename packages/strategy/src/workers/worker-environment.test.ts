@@ -28,7 +28,7 @@ function environmentOf(worker: number | undefined, setup: Partial<WorkerSetup>):
       devices: [device],
       group: createThreadGroup({ size: 1 }),
       setup: whole,
-      endRequests: new Int32Array(new SharedArrayBuffer(8)),
+      endRequests: new Int32Array(new SharedArrayBuffer(12)),
     },
     ...{ module: 'data:text/javascript,', exportName: undefined, args: [] },
   };
