@@ -31,7 +31,7 @@ const sharedByTests = [
   'packages/rendezvous/test/job-processes',
   'packages/rendezvous/test/pmi-server-double',
   'packages/rendezvous/test/silent-store',
-  'packages/cli/test/stalled-run',
+  'packages/cli/test/(launcher|stalled-run)',
   'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/workers/open-worker-group',
   'packages/strategy/test/memory-folder',
