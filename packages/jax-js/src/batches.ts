@@ -57,7 +57,8 @@ export interface Batches<Data> {
  *
  * `data` is an array of jax-js, which is consumed, a typed array, whose elements are rows, `tensor(values, { shape })` of
  * `@coll/core`, or nested lists and plain objects of these. The first axis of each counts rows. Data stays in the memory
- * of JavaScript; each step copies its rows. Replicas compare a checksum of data and options.
+ * of JavaScript; each step copies its rows. Replicas compare a checksum of data and options. If only one replica has read
+ * the data, call `broadcast(context, data)` first.
  * @throws ValueError, the same on all replicas, if they pass different data, for example after a shuffle without a seed;
  * ValueError for data with different numbers of rows, or fewer rows than replicas, and for invalid options
  *

@@ -1,4 +1,4 @@
-import { type Tensor, tensor } from '@coll/core';
+import { type Tensor, tensor, ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import type { ReplicaInfo } from '@coll/strategy/internal';
 import { rowsOfText, textOfRows } from './rows-as-text.js';
@@ -23,10 +23,27 @@ type TypeName = keyof typeof types;
 /** Typed arrays begin at multiples of their largest element. */
 const alignment = 8;
 
-/** The tables of replica `root`, on all replicas; undefined if it has none. */
-export function broadcastTables(own: Tables | undefined, context: Broadcaster, root: number): Tables | undefined {
+/** What a replica shares: data at once, or the batches of a dataset one by one. */
+const sources = ['data', 'a dataset'] as const;
+
+/**
+ * The tables of replica `root`, on all replicas; undefined if it has none.
+ * @throws ValueError if the root shares from another source
+ */
+export function broadcastTables(
+  source: (typeof sources)[number],
+  own: Tables | undefined,
+  context: Broadcaster,
+  root: number,
+): Tables | undefined {
   const bytes = own ? bytesOf(own) : new Uint8Array();
-  const [length = 0] = broadcast(Float64Array.of(bytes.length), context, root) as Float64Array;
+  const described = Float64Array.of(bytes.length, sources.indexOf(source));
+  const [length = 0, sourceOfRoot = 0] = broadcast(described, context, root) as Float64Array;
+  if (sources[sourceOfRoot] !== source) {
+    const must = source === 'data' ? 'pass a dataset, such as tf.data.array([])' : 'pass undefined or data';
+    const message = `replica ${root} shares ${sources[sourceOfRoot]}, so all other replicas must ${must}`;
+    throw new ValueError('ERR_COLL_VALUE', `shareOf: ${message}`, { operation: 'shareOf' });
+  }
   if (length === 0) return undefined;
   const received = broadcast(own ? bytes : new Uint8Array(length), context, root) as Uint8Array;
   return own ?? tablesIn(received);

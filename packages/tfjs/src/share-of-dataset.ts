@@ -92,7 +92,7 @@ class Parts {
     const { from } = this.#sharing;
     const isReader = from === undefined || this.#context.replicaIdInSyncGroup === from;
     const own = isReader ? await this.#readOwn() : undefined;
-    const tables = from === undefined ? own : broadcastTables(own, this.#context, from);
+    const tables = from === undefined ? own : broadcastTables('a dataset', own, this.#context, from);
     this.#hasEnded = !tables;
     const isFirst = this.#isFirst;
     this.#isFirst = false;

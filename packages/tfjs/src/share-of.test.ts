@@ -164,6 +164,31 @@ describe('data from one replica', () => {
     expect([first.rows, second.rows]).toEqual([[data.rows[0]], [data.rows[1]]]);
   });
 
+  it.each([-1, 2, 0.5, '0', null])('refuses from: %j of two replicas', (from) => {
+    const [root] = replicas(2) as [ReplicaContext];
+    expect(() => shareOf(tf, [1, 2], root, { from } as never)).toThrow(
+      `shareOf: from must be the number of a replica, 0 to 1, got ${JSON.stringify(from)}`,
+    );
+  });
+
+  it('must come from a dataset on all replicas or on none', async () => {
+    const [root, other] = replicas(2) as [ReplicaContext, ReplicaContext];
+    const sent: Tensor[] = [];
+    const sending = { ...root, broadcastSync: (value: Tensor) => sent.push(value) && value };
+    const receiving = { ...other, broadcastSync: () => sent.shift() };
+    const dataset = tf.data.array([1, 2]).batch(2);
+    const read = (share: object) => (share as tf.data.Dataset<tf.TensorContainer>).toArray();
+    await read(shareOf(tf, dataset, sending as never, { from: 0 }));
+    expect(() => shareOf(tf, undefined, receiving as never, { from: 0 })).toThrow(
+      'shareOf: replica 0 shares a dataset, so all other replicas must pass a dataset, such as tf.data.array([])',
+    );
+    sent.length = 0;
+    shareOf(tf, [1, 2], sending as never, { from: 0 });
+    await expect(read(shareOf(tf, dataset, receiving as never, { from: 0 }))).rejects.toThrow(
+      'shareOf: replica 0 shares data, so all other replicas must pass undefined or data',
+    );
+  });
+
   it('must not contain values that cannot be sent', () => {
     const [root] = replicas(2) as [ReplicaContext];
     expect(() => shareOf(tf, [new Date(), 1], root, { from: 0 })).toThrow(/rows must be made of numbers/);

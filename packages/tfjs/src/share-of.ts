@@ -18,8 +18,8 @@ export interface ShareOptions {
    */
   readonly remainder?: Remainder | undefined;
   /**
-   * The replica whose data all replicas share, sent by a broadcast. The other replicas may pass undefined. If that
-   * replica shares a dataset, the others pass any dataset, which is not read, and each batch is broadcast. Default:
+   * The replica whose data all replicas share, sent by a broadcast. What the others pass is not read, so they may pass
+   * undefined. If that replica shares a dataset, the others pass any dataset, and each batch is broadcast. Default:
    * each replica passes the same data.
    */
   readonly from?: number | undefined;
@@ -50,7 +50,7 @@ type Sharer = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSyn
  * replicas must call this function, and read a dataset, equally often. The given tensors stay as they are; the tensors
  * of a dataset are disposed of.
  * @throws ValueError, the same on all replicas, if they pass different data, for example after a shuffle without a
- * seed; ValueError for data without rows, for inputs with different numbers of rows, and for batches of a dataset that
+ * seed; ValueError for invalid options, for data without rows, for inputs with different numbers of rows, and for batches of a dataset that
  * do not divide by the number of replicas, except the last one; NotImplementedError for tensors on the webgpu backend
  *
  * @example
@@ -77,7 +77,7 @@ export function shareOf<Data extends object>(tf: TensorFlow, data: Data, context
 export function shareOf(tf: TensorFlow, data: object | undefined, context: Sharer, options?: ShareOptions): object {
   requireTensorFlow(tf, 'shareOf');
   requireContext(context, 'allReduceSync', 'shareOf');
-  const { remainder, from } = checkedOptions(options);
+  const { remainder, from } = checkedOptions(options, context);
   if (isDataset(data)) return shareOfDataset(tf, data, context, { remainder, from });
   return partOf(tf, tablesOfAll(tf, data, context, from), context, remainder);
 }
@@ -92,8 +92,7 @@ function partOf(
   const { rows, own } = rowsOfReplica(total, context, remainder);
   const { numReplicasInSync: replicas } = context;
   if (rows.length === 0) {
-    const message = `remainder: 'drop' leaves no row for any replica, got ${total} rows for ${replicas} replicas`;
-    throw new ValueError('ERR_COLL_VALUE', `shareOf: ${message}`, { operation: 'shareOf' });
+    throw invalid(`remainder: 'drop' leaves no row for any replica, got ${total} rows for ${replicas} replicas`);
   }
   if (remainder === 'exact' && total % replicas !== 0) {
     const given = givenSharesOf(context);
@@ -111,14 +110,20 @@ function partOf(
 function tablesOfAll(tf: TensorFlow, data: unknown, context: Sharer, from: number | undefined): Tables {
   const isReader = from === undefined || context.replicaIdInSyncGroup === from;
   const own = isReader ? tablesOf(tf, data, 'shareOf') : undefined;
-  if (from !== undefined) return broadcastTables(own, context, from) as Tables;
+  if (from !== undefined) return broadcastTables('data', own, context, from) as Tables;
   requireSameData(own, context, 'pass different data to shareOf');
   return own as Tables;
 }
 
-function checkedOptions(options: ShareOptions | undefined) {
+function checkedOptions(options: ShareOptions | undefined, { numReplicasInSync: replicas }: ReplicaInfo) {
   const { remainder = 'exact', from } = optionsOf(options, "{ remainder: 'drop' }", shareOptions);
-  if (remainder === 'exact' || remainder === 'drop') return { remainder, from };
-  const message = `remainder must be 'exact' or 'drop', got ${quote(remainder)}`;
-  throw new ValueError('ERR_COLL_VALUE', `shareOf: ${message}`, { operation: 'shareOf' });
+  if (remainder !== 'exact' && remainder !== 'drop')
+    throw invalid(`remainder must be 'exact' or 'drop', got ${quote(remainder)}`);
+  if (from !== undefined && (!Number.isInteger(from) || from < 0 || from >= replicas))
+    throw invalid(`from must be the number of a replica, 0 to ${replicas - 1}, got ${quote(from)}`);
+  return { remainder, from };
+}
+
+function invalid(message: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', `shareOf: ${message}`, { operation: 'shareOf' });
 }
