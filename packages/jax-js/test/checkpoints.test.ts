@@ -125,15 +125,34 @@ it('checkpoints of other trees, newer releases and other packages are errors or 
   );
 });
 
+it('replicas get the same error, which says what to do, if replica 0 cannot write', async () => {
+  const file = path.join(folder, 'file');
+  await writeFile(file, '');
+  const what =
+    /^ERR_COLL_CHECKPOINT saveCheckpoint: cannot write a checkpoint into .*file: EEXIST: .*; pass a folder in which/;
+  expect(await onBoth((context) => saveCheckpoint(context, file, { epoch: 1 }))).toEqual(
+    both(expect.stringMatching(what)),
+  );
+});
+
 it('arguments that make no sense are refused', async () => {
   const cases: [call: (context: ReplicaContext) => Promise<unknown>, message: RegExp][] = [
     [(context) => saveCheckpoint(context, '', {}), /saveCheckpoint: folder must be a path, got ""/],
+    [
+      (context) => saveCheckpoint(folder as never, context as never, {}),
+      /folder must be a path, got an object .*; call saveCheckpoint\(context, folder, tree\)/,
+    ],
+    [(context) => saveCheckpoint(context, folder, null as never), /tree must be a list or an object of .*, got null/],
     [(context) => saveCheckpoint(context, folder, {}, { keep: 0 }), /keep must be a whole number from 1, got 0/],
     [
       (context) => saveCheckpoint(context, folder, { f: () => 1 }),
       /f must be an array of jax-js or a JSON value, got fun/,
     ],
     [(context) => saveCheckpoint(context, folder, { a: [Number.NaN] }), /a\[0\] must be an array of jax-js or a JSON/],
+    [
+      (context) => saveCheckpoint(context, folder, { a: new Float32Array(1) }),
+      /a must be an array of jax-js or a JSON value, got Float32Array.*; pass np\.array\(values\)/,
+    ],
     [(context) => restoreCheckpoint(context, '', {}), /restoreCheckpoint: folder must be a path, got ""/],
     [
       (context) => restoreCheckpoint(context, folder, { w: np.ones([1 + context.replicaIdInSyncGroup]) }),

@@ -21,8 +21,8 @@ export async function restoreCheckpointFrom<Tree extends object>(
   tree: Tree,
 ): Promise<Tree> {
   const operation = 'restoreCheckpoint';
+  requireFolder(folder, 'restoreCheckpoint(context, folder, tree)');
   requireContext(context, 'broadcast', operation);
-  requireFolder(folder, operation);
   const parts = partsOf(tree, operation);
   const { arrays } = parts;
   if (context.numReplicasInSync > 1) await exchange(requireSameTrees(operation, arrays, context), context);

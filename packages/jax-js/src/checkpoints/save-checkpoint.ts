@@ -30,8 +30,8 @@ export async function saveCheckpointTo(
   options: SaveCheckpointOptions | undefined,
 ): Promise<string> {
   const operation = 'saveCheckpoint';
+  requireFolder(folder, 'saveCheckpoint(context, folder, tree)');
   requireContext(context, 'broadcast', operation);
-  requireFolder(folder, operation);
   const keep = requireKeep(optionsOf(options, '{ keep: 3 }', names).keep, operation);
   const parts = partsOf(tree, operation);
   if (context.replicaIdInSyncGroup !== 0) for (const { array } of parts.arrays) array.dispose();

@@ -21,6 +21,11 @@ export interface Parts {
  * @throws ValueError, with the path, for a part that is neither an array nor a JSON value
  */
 export function partsOf(tree: unknown, operation: string): Parts {
+  if (typeof tree !== 'object' || tree === null)
+    throw invalid(
+      operation,
+      `tree must be a list or an object of arrays of jax-js and JSON values, got ${quote(tree)}`,
+    );
   const arrays: NamedArray[] = [];
   const values: NamedValue[] = [];
   // Also refuses a tree that contains itself.
@@ -51,5 +56,6 @@ export function withParts<Tree>(
 function requireLeaf(value: unknown, path: string, operation: string): void {
   const isJson = value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value);
   if (isJson || isLikeArray(value)) return;
-  throw invalid(operation, `${path} must be an array of jax-js or a JSON value, got ${quote(value)}`);
+  const advice = ArrayBuffer.isView(value) ? '; pass np.array(values)' : '';
+  throw invalid(operation, `${path} must be an array of jax-js or a JSON value, got ${quote(value)}${advice}`);
 }

@@ -1,10 +1,11 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** @throws ValueError unless `folder` is a path */
-export function requireFolder(folder: unknown, operation: string): asserts folder is string {
+/** @param call how to call the operation, such as `saveCheckpoint(folder, state)` @throws ValueError unless `folder` is a path */
+export function requireFolder(folder: unknown, call: string): asserts folder is string {
   if (typeof folder === 'string' && folder !== '' && !folder.includes('\0')) return;
-  throw new ValueError('ERR_COLL_VALUE', `${operation}: folder must be a path, got ${quote(folder)}`);
+  const operation = call.slice(0, call.indexOf('('));
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: folder must be a path, got ${quote(folder)}; call ${call}`);
 }
 
 /** @throws ValueError unless `keep` is a number of checkpoints */

@@ -1,3 +1,5 @@
+import { CollError, RuntimeError } from '@coll/core';
+import { messageOf } from '@coll/core/internal';
 import type { Disk, Files } from './disk.js';
 
 const pattern = /^checkpoint-(\d{6,})$/;
@@ -10,13 +12,22 @@ export async function checkpointFolders(disk: Disk, parent: string): Promise<str
 /**
  * Writes the files of a new checkpoint. After a crash at any time, the checkpoint is whole or ignored.
  * Returns its folder.
+ * @throws RuntimeError that names the parent and what to do
  */
 export async function writeCheckpointFolder(disk: Disk, parent: string, files: Files): Promise<string> {
-  await disk.prepare(parent);
-  const [newest = 0] = await numbersIn(disk, parent);
-  const folder = disk.path.join(parent, nameOf(newest + 1));
-  await disk.write(folder, files);
-  return folder;
+  try {
+    await disk.prepare(parent);
+    const [newest = 0] = await numbersIn(disk, parent);
+    const folder = disk.path.join(parent, nameOf(newest + 1));
+    await disk.write(folder, files);
+    return folder;
+  } catch (cause) {
+    // The errors of a page already say what to do.
+    if (cause instanceof CollError) throw cause;
+    const message = `cannot write a checkpoint into ${parent}: ${messageOf(cause)}`;
+    const advice = 'pass a folder in which this program may create files, on a disk with free space';
+    throw new RuntimeError('ERR_COLL_CHECKPOINT', `${message}; ${advice}`, { cause });
+  }
 }
 
 /** Removes all but the newest checkpoints. */

@@ -75,7 +75,7 @@ export function checkpointCallbackOn(
   context: ReplicaContext,
   options: CheckpointCallbackOptions | undefined,
 ): TfCallback {
-  requireFolder(folder, operation);
+  requireFolder(folder, 'checkpointCallback(folder, state, context)');
   requireState(state, operation);
   requireContext(context, 'broadcast', operation);
   const { every = { epochs: 1 }, keep, best, mode } = optionsOf(options, "{ best: 'val_loss' }", optionNames);

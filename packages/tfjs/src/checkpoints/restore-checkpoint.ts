@@ -34,7 +34,7 @@ export async function restoreCheckpointFrom<Data>(
   options: RestoreCheckpointOptions | undefined,
 ): Promise<Progress<Data> | undefined> {
   const operation = 'restoreCheckpoint';
-  requireFolder(folder, operation);
+  requireFolder(folder, 'restoreCheckpoint(folder, state, context)');
   requireState(state, operation);
   requireContext(context, 'broadcast', operation);
   const { wholeEpochs = false } = optionsOf(options, '{ wholeEpochs: true }', names);

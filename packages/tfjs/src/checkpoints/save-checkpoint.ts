@@ -36,7 +36,7 @@ export async function saveCheckpointTo(
   options: SaveCheckpointOptions | undefined,
 ): Promise<string> {
   const operation = 'saveCheckpoint';
-  requireFolder(folder, operation);
+  requireFolder(folder, 'saveCheckpoint(folder, state, context)');
   requireState(state, operation);
   requireContext(context, 'broadcast', operation);
   const { keep } = optionsOf(options, '{ keep: 3 }', names);

@@ -36,7 +36,7 @@ const topologyName = modelFiles[0];
  * ```
  */
 export function checkpointHandler(folder: string): TfIOHandler {
-  requireFolder(folder, 'checkpointHandler');
+  requireFolder(folder, 'checkpointHandler(folder)');
   return { load: () => loadModel(folder), save: (artifacts) => saveModel(folder, artifacts) };
 }
 

@@ -234,7 +234,9 @@ describe('a checkpoint', () => {
 
   it('refuses invalid arguments before anything is written', async () => {
     const state = stateOf();
-    await expect(saveCheckpoint('', state, context)).rejects.toThrow('folder must be a path, got ""');
+    await expect(saveCheckpoint('', state, context)).rejects.toThrow(
+      'saveCheckpoint: folder must be a path, got ""; call saveCheckpoint(folder, state, context)',
+    );
     await expect(saveCheckpoint(folder, {} as never, context)).rejects.toThrow('state must be what trainingState');
     await expect(saveCheckpoint(folder, state, {} as never)).rejects.toThrow('context must be the replica context');
     await expect(saveCheckpoint(folder, state, context, { keep: 0 })).rejects.toThrow(

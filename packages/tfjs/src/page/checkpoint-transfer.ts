@@ -31,7 +31,7 @@ import { filesOfCheckpoint } from '../checkpoints/checkpoint-format.js';
  */
 export async function exportCheckpoint(folder: string): Promise<File[]> {
   const operation = 'exportCheckpoint';
-  requireFolder(folder, operation);
+  requireFolder(folder, 'exportCheckpoint(folder)');
   const newest = await newestWhole(pageDisk, folder, filesOfCheckpoint);
   if (!newest) throw failed(`${operation}: ${quote(folder)} has no whole checkpoint`);
   return [...newest.checkpoint].map(([name, bytes]) => new File([bytes as Uint8Array<ArrayBuffer>], name));
@@ -56,7 +56,7 @@ export async function exportCheckpoint(folder: string): Promise<File[]> {
  */
 export async function importCheckpoint(folder: string, files: Iterable<File>): Promise<string> {
   const operation = 'importCheckpoint';
-  requireFolder(folder, operation);
+  requireFolder(folder, 'importCheckpoint(folder, files)');
   const given = new Map<string, Uint8Array>();
   for (const file of requireFiles(files, operation)) given.set(file.name, new Uint8Array(await file.arrayBuffer()));
   return await writeCheckpointFolder(pageDisk, pageDisk.path.resolve(folder), await wholeOf(given, operation));
