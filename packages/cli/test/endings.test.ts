@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,9 +17,11 @@ describe.concurrent('a signal to the launcher', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('%s asks ranks once to exit, and kills ranks that do not', async (signal, exitCode) => {
-    const running = launcher.start(['-n', '1', '--grace', '3', 'sh', '-c', stubborn]);
+    const running = launcher.startWithClock(['-n', '1', '--grace', '600', 'sh', '-c', stubborn]);
     await running.prints(/ready/);
     running.child.kill(signal);
+    await running.prints(/asked/);
+    running.leap();
     const { code, stdout, stderr } = await running.outcome;
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '[0] ready\n[0] asked\n' });
     expect(stderr).toContain(`coll run: ${signal}: ending rank 0\n`);
@@ -52,11 +53,13 @@ describe.concurrent('a signal to the launcher', () => {
   });
 
   it('reaches the ranks of a nested launcher within the grace period of the outer launcher', async () => {
-    const rank = ['sh', '-c', `trap "" TERM; echo pid $$; ${forEver}`];
+    const rank = ['sh', '-c', `trap "echo asked" TERM; echo pid $$; ${forEver}`];
     const inner = launcher.command('run', '-n', '1', '--nested', '--grace', '600', ...rank);
-    const running = launcher.start(['-n', '1', '--grace', '1', '--command', ...inner]);
+    const running = launcher.startWithClock(['-n', '1', '--grace', '600', '--command', ...inner]);
     const [, pid] = await running.prints(/pid (\d+)/);
     running.child.kill('SIGTERM');
+    await running.prints(/asked/);
+    running.leap();
     await dies(Number(pid));
     expect((await running.outcome).code).toBe(143);
   });
@@ -78,33 +81,42 @@ describe.concurrent('a signal to the launcher', () => {
 });
 
 describe.concurrent('a reader that stops reading the output', () => {
+  /** Starts ranks that print more than all pipes take, and waits until nobody takes more of it. */
   const start = async (...options: readonly string[]) => {
-    const running = launcher.start(['-n', '2', ...options, 'sh', '-c', 'echo begun >&2; yes']);
-    running.child.stdout?.pause();
-    await running.prints(/begun[\s\S]*begun/);
-    // Until nothing fits into the pipe any more.
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    launcher.write(
+      'print.mjs',
+      `const print = () => {
+        while (process.stdout.write('y\\n'.repeat(8192)));
+        process.stderr.write('waits\\n');
+      };
+      process.stdout.on('drain', print);
+      print();`,
+    );
+    const running = unread(['-n', '2', ...options, 'print.mjs']);
+    await running.prints(/\[0\] waits/);
+    await running.prints(/\[1\] waits/);
     return running;
   };
 
   it('does not keep an interrupted launcher from exiting', async () => {
-    const { child } = await start('--grace', '0.5');
+    const { child, outcome } = await start('--grace', '0.5');
     child.kill('SIGTERM');
-    expect(await once(child, 'exit')).toEqual([143, null]);
+    expect((await outcome).code).toBe(143);
   });
 
   it('does not keep a launcher from exiting after a second interrupt, however long the grace period', async () => {
     const running = await start('--grace', '600');
-    const { child } = running;
+    const { child, outcome } = running;
     child.kill('SIGINT');
     await running.prints(/SIGINT: ending/);
     child.kill('SIGINT');
-    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect((await outcome).code).toBe(130);
   });
 
   it('does not keep a launcher from exiting after its timeout', async () => {
-    const { child } = await start('--timeout', '4', '--grace', '0.5');
-    expect(await once(child, 'exit')).toEqual([124, null]);
+    const running = await start('--timeout', '9000', '--grace', '0.5');
+    running.leap();
+    expect((await running.outcome).code).toBe(124);
   });
 
   it.each([
@@ -113,13 +125,21 @@ describe.concurrent('a reader that stops reading the output', () => {
   ])(
     'does not keep a launcher from exiting after its timeout if its rank %s and the launcher has buffered the output',
     async (_, last) => {
-      const pipe = fullPipe();
-      const args = ['-n', '1', '--timeout', '4', '--grace', '0.5', 'sh', '-c', `echo printed; ${last}`];
-      const { code } = await launcher.start(args, { stdio: ['ignore', pipe, 'pipe'] }).outcome;
-      closeSync(pipe);
-      expect(code).toBe(124);
+      const rank = ['sh', '-c', `echo printed; echo waits >&2; ${last}`];
+      const running = unread(['-n', '1', '--timeout', '9000', '--grace', '0.5', ...rank]);
+      await running.prints(/waits/);
+      running.leap();
+      expect((await running.outcome).code).toBe(124);
     },
   );
+
+  /** Starts a launcher whose output goes to a full pipe. */
+  const unread = (args: readonly string[]) => {
+    const pipe = fullPipe();
+    const running = launcher.startWithClock(args, { stdio: ['ignore', pipe, 'pipe'] });
+    void running.outcome.then(() => closeSync(pipe));
+    return running;
+  };
 
   let pipes = 0;
   /** The end to write to of a pipe that takes no byte more. */
@@ -167,7 +187,9 @@ describe.concurrent('a rank started by coll run', () => {
         exit 1
       fi
       until test -s pid-${how}; do sleep 0.01; done
-      while kill -0 $(cat pid-${how}) 2>/dev/null; do sleep 0.01; done
+      read -r first <pid-${how}
+      # The launcher waits for two seconds, within which a busy machine may not start many programs.
+      while kill -0 $first 2>/dev/null; do :; done
       test $COLL_RANK = 1 && exit 42
       ${forEver}`,
       );
@@ -225,22 +247,43 @@ describe.concurrent('a rank started by coll run', () => {
   });
 
   it('that exceeds the timeout is ended and named in the message', async () => {
-    const wait = 'test $COLL_RANK = 1 || sleep 600';
-    const { code, stderr } = await launcher.run('-n', '3', '--timeout', '4', '--max-restarts', '3', 'sh', '-c', wait);
-    expect(stderr).toBe('coll run: timed out after 4 seconds; still running: ranks 0, 2\n');
+    launcher.write(
+      'wait.sh',
+      `if test $COLL_RANK = 1; then
+        echo $$ >pid-wait
+        exit
+      fi
+      until test -s pid-wait; do sleep 0.05; done
+      while kill -0 $(cat pid-wait) 2>/dev/null; do sleep 0.05; done
+      echo over
+      sleep 600`,
+    );
+    const running = launcher.startWithClock(['-n', '3', '--timeout', '9000', '--max-restarts', '3', 'sh', 'wait.sh']);
+    await running.prints(/over/);
+    running.leap();
+    const { code, stderr } = await running.outcome;
+    expect(stderr).toBe('coll run: timed out after 9000 seconds; still running: ranks 0, 2\n');
     expect(code).toBe(124);
   });
 
   it('that restarts repeatedly is still ended by the timeout', async () => {
-    const again = ['--max-restarts', '1000000', '--timeout', '3', 'sh', '-c', 'exit 1'];
-    expect((await launcher.run('-n', '1', ...again)).code).toBe(124);
+    const again = ['--max-restarts', '1000000', '--timeout', '9000', 'sh', '-c', 'exit 1'];
+    const running = launcher.startWithClock(['-n', '1', ...again]);
+    await running.prints(/restart 3 of/);
+    running.leap();
+    expect((await running.outcome).code).toBe(124);
   });
 
   it('that has exited is not listed as running at the timeout, even if its child processes still run', async () => {
-    const leave = `trap "" TERM; (${forEver}) &`;
-    const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
+    const watch = 'while kill -0 $$ 2>/dev/null; do sleep 0.05; done; echo over';
+    const leave = `trap "" TERM; (${watch}; ${forEver}) &`;
+    const args = ['-n', '1', '--timeout', '9000', '--grace', '600', 'sh', '-c', leave];
+    const running = launcher.startWithClock(args);
+    await running.prints(/over/);
+    running.leap();
+    const { code, stderr } = await running.outcome;
     expect(stderr).toBe(
-      'coll run: timed out after 4 seconds; all ranks have ended, but a process that they started still runs, or nobody reads their output\n',
+      'coll run: timed out after 9000 seconds; all ranks have ended, but a process that they started still runs, or nobody reads their output\n',
     );
     expect(code).toBe(124);
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { build } from 'tsup';
+import { processStat } from '../src/process-stat.ts';
 
 /** What a launcher did. */
 export interface Outcome {
@@ -14,6 +15,8 @@ export interface Outcome {
 
 // For commander, which is a CommonJS module inside.
 const requireForBundle = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
+
+const leapingClock = new URL('./fixtures/leaping-clock.mjs', import.meta.url).href;
 
 /** The launcher, built from its sources into a folder of its own: to start TypeScript anew in each test takes too long. */
 export class Launcher {
@@ -57,6 +60,11 @@ export class Launcher {
     const running = new Running(this.command('run', ...args), { cwd: this.folder, ...options });
     this.#started.push(running);
     return running;
+  }
+
+  /** Starts it with a clock that `leap` sets ahead. */
+  startWithClock(args: readonly string[], options: SpawnOptions = {}): Running {
+    return this.start(args, { ...options, env: { ...options.env, NODE_OPTIONS: `--import=${leapingClock}` } });
   }
 
   run(...args: readonly string[]): Promise<Outcome> {
@@ -113,6 +121,11 @@ export class Running {
     }
   }
 
+  /** Lets more than a week pass for a launcher that `startWithClock` started, once its ranks have printed something. */
+  leap(): void {
+    this.child.kill('SIGUSR2');
+  }
+
   #collect(stream: Readable | null, add: (text: string) => void): void {
     stream?.setEncoding('utf8').on('data', (text: string) => {
       add(text);
@@ -123,7 +136,8 @@ export class Running {
 
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    // In some containers, nobody removes the entries of orphans that have ended.
+    return process.kill(pid, 0) && processStat(pid)?.state !== 'Z';
   } catch {
     return false;
   }
