@@ -41,6 +41,7 @@ const installers: Readonly<Record<string, Installer>> = {
 /** The projects of `npm create coll`, and what their start script prints. */
 const created: Readonly<Record<string, RegExp>> = {
   tfjs: /^\[0\] epoch 10: loss 0\.\d+, accuracy 0\.\d\d$/m,
+  'jax-js': /^\[0\] epoch 10: loss 0\.\d+, accuracy 0\.\d\d$/m,
   'plug-in': /^in four threads: 6, 6, 6, 6$/m,
   processes: /^\[2\] rank 2 of 3: 3 3$/m,
 };

@@ -14,17 +14,27 @@ export interface Kind {
   readonly page: string;
 }
 
+const trainingScripts = {
+  start: ['tsx main.ts', 'trains in two threads'],
+  'start:processes': ['coll run -n 2 main.ts', 'trains in two processes with two threads each'],
+} as const;
+
 export const kinds: Readonly<Record<string, Kind>> = {
   tfjs: {
     title: 'a TensorFlow.js script that trains on all cores',
-    programs: Object.fromEntries(['main', 'replica', 'data'].map((name) => [`${name}.ts`, `tfjs/${name}.ts`])),
+    programs: programsIn('tfjs', ['main', 'replica', 'data']),
     packages: ['cli', 'core', 'direct', 'strategy', 'tfjs'],
     dependencies: { '@tensorflow/tfjs': '^4.22.0', '@tensorflow/tfjs-backend-wasm': '^4.22.0' },
-    scripts: {
-      start: ['tsx main.ts', 'trains in two threads'],
-      'start:processes': ['coll run -n 2 main.ts', 'trains in two processes with two threads each'],
-    },
+    scripts: trainingScripts,
     page: 'docs/start/tfjs.md',
+  },
+  'jax-js': {
+    title: 'a jax-js script that trains on all cores',
+    programs: programsIn('jax-js', ['main', 'replica', 'data', 'model', 'optimizers']),
+    packages: ['cli', 'core', 'direct', 'jax-js', 'strategy'],
+    dependencies: { '@jax-js/jax': '^0.1.25' },
+    scripts: trainingScripts,
+    page: 'docs/start/jax-js.md',
   },
   'plug-in': {
     title: 'an all-reduce algorithm of your own, with its proof and tests',
@@ -51,3 +61,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
     page: 'docs/start/typed-arrays.md',
   },
 };
+
+/** These programs of a folder of examples, under the same names. */
+function programsIn(folder: string, names: readonly string[]): Kind['programs'] {
+  return Object.fromEntries(names.map((name) => [`${name}.ts`, `${folder}/${name}.ts`]));
+}
