@@ -81,8 +81,7 @@ describe.concurrent('a signal to the launcher', () => {
 });
 
 describe.concurrent('a reader that stops reading the output', () => {
-  /** Starts ranks that print more than all pipes take, and waits until nobody takes more of it. */
-  const start = async (...options: readonly string[]) => {
+  beforeAll(() => {
     launcher.write(
       'print.mjs',
       `const print = () => {
@@ -92,6 +91,10 @@ describe.concurrent('a reader that stops reading the output', () => {
       process.stdout.on('drain', print);
       print();`,
     );
+  });
+
+  /** Starts ranks that print more than all pipes take, and waits until nobody takes more of it. */
+  const start = async (...options: readonly string[]) => {
     const running = unread(['-n', '2', ...options, 'print.mjs']);
     await running.prints(/\[0\] waits/);
     await running.prints(/\[1\] waits/);
