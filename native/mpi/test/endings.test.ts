@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { type Launcher, mpiruns, run } from './launchers.ts';
@@ -10,7 +13,6 @@ interface Report {
   readonly code?: string;
   readonly culprit?: number;
   readonly message?: string;
-  readonly millis?: number;
   readonly sum?: number;
 }
 
@@ -27,7 +29,9 @@ async function endingOf(
   ranks = 3,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ending> {
-  const { code, lines, errors } = await run(launcher, ranks, [program, how], env);
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-mpi-ending-'));
+  const { code, lines, errors } = await run(launcher, ranks, [program, how, folder], env);
+  rmSync(folder, { recursive: true });
   const reports = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Report);
   return { code, reports, errors };
 }
@@ -76,8 +80,8 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
     expect(ending.code, ending.errors).toBe(3);
     const [first] = ending.reports;
     expect(first).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
-    expect(first?.message).toMatch(/rank 2 did not arrive at all-reduce sum/);
-    expect(first?.millis).toBeLessThan(10_000);
+    // On a busy machine, the other rank may be late, too.
+    expect(first?.message).toMatch(/rank (?:[01], )?2 did not arrive at all-reduce sum/);
   });
 
   test('a late rank gets the deadline error of the others', async () => {
