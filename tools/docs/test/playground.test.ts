@@ -8,6 +8,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 const root = path.resolve(import.meta.dirname, '../../..');
 const dist = path.join(root, 'docs/.vitepress/dist');
 const executablePath = '/usr/bin/chromium';
+// Building the site takes most of it, on a machine that is busy with other tests.
+const longestBuildMillis = 900_000;
 const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
 const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet];
 
@@ -19,7 +21,7 @@ describe.skipIf(!existsSync(executablePath))('the playground of the built site, 
   beforeAll(async () => {
     await promisify(execFile)('npm', ['run', '--silent', 'docs'], { cwd: root, maxBuffer: 2 ** 26 });
     browser = await chromium.launch({ executablePath, args });
-  });
+  }, longestBuildMillis);
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
