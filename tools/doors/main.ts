@@ -55,7 +55,8 @@ const changed = values.drawn ? runs.flatMap(changesOf) : [];
 for (const line of changed) console.log(line);
 if (!values.drawn && values.row === undefined) writeRuns(runs, tables);
 console.log(`${outcomes.length - failed} cells, ${failed} failed`);
-process.exitCode = failed + changed.length > 0 ? 1 : 0;
+// Also ends the registry, which would keep this process alive.
+process.exit(failed + changed.length > 0 ? 1 : 0);
 
 function wantedColumns(): { readonly table: Table; readonly column: string }[] {
   const isWanted = (names: readonly string[] | undefined, name: string) => names === undefined || names.includes(name);
