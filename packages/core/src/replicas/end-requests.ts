@@ -38,7 +38,6 @@ interface Signals {
 /** The SIGTERM of a process. A page in a browser gets none. */
 export class ProcessEndRequests implements EndRequests {
   readonly #state: Int32Array;
-  #isListening = false;
   #isRefusing = false;
 
   /** @param state three numbers, 0 at first, which other threads may use by `ThreadEndRequests` */
@@ -52,8 +51,7 @@ export class ProcessEndRequests implements EndRequests {
 
   accept(): void {
     this.#isRefusing = false;
-    if (this.#isListening) return;
-    this.#isListening = true;
+    if (Atomics.load(this.#state, places.isAccepted) !== 0) return;
     process()?.once('SIGTERM', this.#note);
     Atomics.store(this.#state, places.isAccepted, 1);
     Atomics.notify(this.#state, places.isAccepted);
@@ -67,7 +65,6 @@ export class ProcessEndRequests implements EndRequests {
     this.#isRefusing = true;
     const isExpected = Atomics.load(this.#state, places.isExpected) !== 0;
     if (isExpected && !this.isPending) return;
-    this.#isListening = false;
     process()?.off('SIGTERM', this.#note);
     Atomics.store(this.#state, places.isAccepted, 0);
   }
