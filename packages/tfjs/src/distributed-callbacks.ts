@@ -40,8 +40,8 @@ export interface DistributedCallbacksOptions {
   readonly maxSeconds?: number | undefined;
   /**
    * Whether SIGTERM ends the training on all replicas after the next step, instead of the process that
-   * gets it. The program then goes on after `fit`, and can save the model. If another process of the
-   * training gets SIGTERM only then, it goes on too. A second SIGTERM ends a process. Default: false.
+   * gets it. The program then goes on after `fit`, and can save the model. A process
+   * that gets its first SIGTERM after this end goes on, too; a second one ends it. Default: false.
    */
   readonly stopOnSigterm?: boolean | undefined;
   /** When plain callbacks yield to other work of the thread, as in `fit`. Default: 'auto', every 125 ms. */

@@ -50,8 +50,9 @@ type Sharer = ReplicaInfo & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSyn
  * replicas must call this function, and read a dataset, equally often. The given tensors stay as they are; the tensors
  * of a dataset are disposed of.
  * @throws ValueError, the same on all replicas, if they pass different data, for example after a shuffle without a
- * seed; ValueError for invalid options, for data without rows, for inputs with different numbers of rows, and for batches of a dataset that
- * do not divide by the number of replicas, except the last one; NotImplementedError for tensors on the webgpu backend
+ * seed; ValueError for invalid options, for data without rows, for inputs with different numbers of rows, and for
+ * batches of a dataset that do not divide by the number of replicas, except the last one; NotImplementedError for
+ * tensors on the webgpu backend
  *
  * @example
  * ```ts

@@ -45,7 +45,7 @@ const places = {
   stop: 2 + equalWidth(listBits) + 2 * equalWidth(hashBits),
 } as const;
 
-/** Between the largest mean of `stop` without a request to end a process, 1, and the least with one, 2. */
+/** The mean of `stop` is at most 1 if no process was asked to end, and at least 2 otherwise. */
 const leastOfRequest = 1.5;
 
 /** How many numbers the guard adds to each step. */

@@ -134,7 +134,8 @@ export function setLogSink(next: LogSink = consoleSink): void {
 
 /**
  * Passes a line to the sink. The default sink prints warnings, and other levels if `COLL_LOG`
- * enables them: to standard error, in pages by `console.warn`, `console.info` and `console.debug`. `subject`: what the line is about, for its fields.
+ * enables them: to standard error, in pages by `console.warn`, `console.info` and `console.debug`.
+ * `subject`: what the line is about, for its fields.
  */
 export function log(level: LogLevel, message: string, subject?: LogSubject): void {
   sink(level, message, fieldsOf(subject));
